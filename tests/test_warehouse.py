@@ -1,0 +1,418 @@
+"""Loading, history, checks and publishing, on small frames with answers worked out by hand."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from conftest import MIDNIGHT, NIGHT
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from transforms.offers.schema import FINDING, LISTING, OFFERING, REJECT
+from transforms.workloads.schema import EXCLUSION, JOB, RANKING
+from warehouse import reference
+from warehouse.connection import WarehouseError, migrate, reading, sql_files, storage_version, writing
+from warehouse.load import CaptureRow, SourceNight, content_digest, frame, last_good_offerings, load
+from warehouse.publish import publish, rollback, run_checks
+from warehouse.query import ask
+
+
+def offerings(*rows: dict[str, object], source_id: str = "alpha") -> pl.DataFrame:
+    """Returns OFFERING rows with plain defaults for what a test does not name."""
+    default: dict[str, object] = {
+        "source_id": source_id,
+        "provider": source_id,
+        "segment": "neocloud",
+        "plan": "one",
+        "purchase": "on_demand",
+        "gpu_text": "H100 SXM",
+        "gpu_key": "H100-SXM5-80GB",
+        "gpu_candidates": ["H100-SXM5-80GB"],
+        "gpu_count": 1.0,
+        "price_state": "priced",
+        "price_listed": 2.0,
+        "currency": "USD",
+        "price_usd_per_gpu_hour": 2.0,
+        "price_usd_per_instance_hour": 2.0,
+        "availability": "in_stock",
+        "evidence": "live",
+        "price_date": NIGHT,
+        "fetched_at": MIDNIGHT,
+    }
+    names = list(OFFERING)
+    filled = [{name: {**default, **row}.get(name) for name in names} for row in rows]
+    return pl.DataFrame(
+        {
+            name: pl.Series(name, [row[name] for row in filled], dtype=OFFERING[name], strict=False)
+            for name in names
+        }
+    )
+
+
+def source_night(night: date = NIGHT, *rows: dict[str, object], source_id: str = "alpha") -> SourceNight:
+    made = offerings(*rows, source_id=source_id)
+    return SourceNight(
+        source_id=source_id,
+        night=night,
+        started_at=MIDNIGHT,
+        outcome="ok",
+        reason=None,
+        seconds=1.5,
+        listings=pl.DataFrame({name: [None] * made.height for name in LISTING}, schema=LISTING).with_columns(
+            source_id=pl.lit(source_id)
+        ),
+        offerings=made,
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "warehouse.duckdb"
+
+
+def history(connection: duckdb.DuckDBPyConnection, source_id: str = "alpha") -> list[tuple[object, ...]]:
+    return connection.execute(
+        "select offering_id, from_date, to_date, cast(price_listed as double) from price_history"
+        " where source_id = ? order by offering_id, from_date",
+        [source_id],
+    ).fetchall()
+
+
+def test_tables_have_the_columns_of_the_frames(path: Path) -> None:
+    expected = {
+        "listing": {"night", *LISTING},
+        "reject": {"night", *REJECT},
+        "finding": {"night", *FINDING},
+        "offering": {"night", *OFFERING},
+        "ranking": set(RANKING),
+        "exclusion": set(EXCLUSION),
+        "tier": {"group_name" if name == "group" else name for name in JOB},
+    }
+    with writing(path) as connection:
+        for table, columns in expected.items():
+            assert set(frame(connection, f"select * from {table}").columns) == columns, table
+
+
+def uncommented(connection: duckdb.DuckDBPyConnection) -> list[tuple[object, ...]]:
+    return connection.execute(
+        "select table_name, column_name from duckdb_columns()"
+        " where database_name = 'warehouse' and not internal and comment is null and table_name <> 'schema_file'"
+    ).fetchall()
+
+
+def test_every_column_has_a_comment(path: Path) -> None:
+    with writing(path) as connection:
+        assert uncommented(connection) == []
+        connection.execute("create table bare (x integer)")
+        assert uncommented(connection) == [("bare", "x")]
+
+
+def test_every_sql_file_has_its_header_and_runs(path: Path) -> None:
+    with writing(path) as connection:
+        for folder in ("schema", "views"):
+            for name, text in sql_files(folder):
+                lines = text.splitlines()
+                assert lines[0].startswith("-- "), f"{folder}/{name}"
+                assert [line[:9] for line in lines[1:4]] == ["-- Grain:", "-- Units:", "-- Reads:"], (
+                    f"{folder}/{name}"
+                )
+        for folder in ("checks", "examples"):
+            for name, text in sql_files(folder):
+                assert text.startswith(f"-- {name}: "), f"{folder}/{name}"
+                connection.execute(text)
+
+
+def test_file_opens_in_duckdb_1(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+    assert (
+        storage_version(path) == 64
+    )  # 64 is DuckDB 0.9 to 1.1; a later reader opens it, see duckdb.org/docs/internals/storage
+    other = path.with_name("new.duckdb")
+    duckdb.connect(str(other)).execute("create table t as select 1 as x").close()
+    assert storage_version(other) > 64
+
+
+def test_loading_twice_changes_nothing(path: Path) -> None:
+    result = source_night(NIGHT, {"offering_id": "a"}, {"offering_id": "b", "price_listed": 3.0})
+    with writing(path) as connection:
+        assert load(connection, result) == "ok"
+        tables = ("offering", "price_history", "availability_history", "reject", "listing", "capture")
+        before = [frame(connection, f"select * from {table} order by all") for table in tables]
+        assert load(connection, replace(result, seconds=9.0)) == "unchanged"
+        after = [frame(connection, f"select * from {table} order by all") for table in tables]
+        assert all(one.equals(two) for one, two in zip(before, after, strict=True))
+        assert connection.execute("select seconds from source_run").fetchall() == [(9.0,)]
+
+
+def test_history_is_half_open_and_a_night_can_be_repeated(path: Path) -> None:
+    second, third = NIGHT + timedelta(days=1), NIGHT + timedelta(days=2)
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}, {"offering_id": "b"}))
+        load(connection, source_night(second, {"offering_id": "a", "price_listed": 4.0}))
+        wanted = [("a", NIGHT, second, 2.0), ("a", second, None, 4.0), ("b", NIGHT, second, 2.0)]
+        assert history(connection) == wanted
+        # The same night again with another price replaces what the night had done.
+        load(
+            connection, source_night(second, {"offering_id": "a", "price_listed": 5.0}, {"offering_id": "b"})
+        )
+        assert history(connection) == [
+            ("a", NIGHT, second, 2.0),
+            ("a", second, None, 5.0),
+            ("b", NIGHT, None, 2.0),
+        ]
+        load(connection, source_night(third, {"offering_id": "a", "price_listed": 5.0}, {"offering_id": "b"}))
+        assert history(connection) == [
+            ("a", NIGHT, second, 2.0),
+            ("a", second, None, 5.0),
+            ("b", NIGHT, None, 2.0),
+        ]
+        assert run_checks(connection) == []
+
+
+def test_an_earlier_night_is_refused(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+        with pytest.raises(WarehouseError, match="2026-11-29 lies before 2026-11-30"):
+            load(connection, source_night(NIGHT - timedelta(days=1), {"offering_id": "a"}))
+        assert history(connection) == [("a", NIGHT, None, 2.0)]
+
+
+@hypothesis_settings(max_examples=25)
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abc"), st.sampled_from([1.0, 2.0, 3.0]), max_size=3),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_history_rebuilds_each_night(nights: list[dict[str, float]]) -> None:
+    connection = duckdb.connect()
+    connection.execute("attach ':memory:' as warehouse")
+    connection.execute("use warehouse")
+    migrate(connection)
+    days = [NIGHT + timedelta(days=number) for number in range(len(nights))]
+    for day, prices in zip(days, nights, strict=True):
+        rows = [{"offering_id": key, "price_listed": price} for key, price in prices.items()]
+        load(connection, source_night(day, *rows))
+    for day, prices in zip(days, nights, strict=True):
+        rebuilt = connection.execute(
+            "select offering_id, cast(price_listed as double) from price_history"
+            " where from_date <= $day and (to_date is null or to_date > $day)",
+            {"day": day},
+        ).fetchall()
+        assert dict(rebuilt) == prices
+    assert [check.name for check in run_checks(connection) if check.name.startswith("history")] == []
+    connection.close()
+
+
+def test_a_failed_source_keeps_its_last_good_night(path: Path) -> None:
+    second = NIGHT + timedelta(days=1)
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+        failed = SourceNight(
+            source_id="alpha", night=second, started_at=MIDNIGHT, outcome="stale", reason="503", seconds=0.1
+        )
+        assert load(connection, failed) == "stale"
+        assert last_good_offerings(connection, "alpha")["offering_id"].to_list() == ["a"]
+        row = connection.execute("select outcome, reason, last_good_night from source_health").fetchall()
+        assert row == []  # the source is not described yet
+        runs = connection.execute(
+            "select night, outcome, last_good_night from source_run order by night"
+        ).fetchall()
+        assert runs == [(NIGHT, "ok", NIGHT), (second, "stale", NIGHT)]
+
+
+def test_bundled_prices_stand_in_only_where_no_source_has_the_provider(path: Path) -> None:
+    bundled = offerings(
+        {"offering_id": "a1", "provider": "alpha"},
+        {"offering_id": "g1", "provider": "gamma"},
+        source_id="list_prices",
+    )
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+        load(connection, replace(source_night(NIGHT, source_id="list_prices"), offerings=bundled))
+        rows = connection.execute(
+            "select offering_id, freshness from current_offering order by all"
+        ).fetchall()
+        assert rows == [("a", "tonight"), ("g1", "bundled")]
+
+
+def test_a_kill_in_the_middle_of_a_load_leaves_the_night_before(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+    program = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from datetime import timedelta
+import test_warehouse as t
+from warehouse import history
+from warehouse.connection import writing
+from warehouse.load import load
+history.update = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with writing(Path(sys.argv[1])) as connection:
+    load(connection, t.source_night(t.NIGHT + timedelta(days=1), {"offering_id": "a", "price_listed": 9.0}))
+"""
+    child = subprocess.run(
+        [sys.executable, "-c", program, str(path), str(Path(__file__).parent)],
+        check=False,
+        capture_output=True,
+    )
+    assert child.returncode == -9, child.stderr.decode()
+    with writing(path) as connection:
+        assert history(connection) == [("a", NIGHT, None, 2.0)]
+        assert last_good_offerings(connection, "alpha")["price_listed"].cast(pl.Float64).to_list() == [2.0]
+
+
+def test_a_changed_schema_file_is_refused(path: Path) -> None:
+    with writing(path) as connection:
+        connection.execute("update schema_file set sha256 = 'x' where name = '040_offering'")
+    with (
+        pytest.raises(WarehouseError, match=r"040_offering\.sql changed after it was applied"),
+        writing(path),
+    ):
+        pass
+
+
+def test_two_writers_are_refused(path: Path) -> None:
+    program = (
+        "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print('open', flush=True); time.sleep(30)"
+    )
+    with writing(path):
+        pass
+    child = subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        child.stdout.readline()
+        with pytest.raises(WarehouseError, match="another refresh is running"), writing(path):
+            pass
+    finally:
+        child.kill()
+        child.wait()
+
+
+def page_stub(database: Path, site: Path) -> None:
+    site.mkdir()
+    (site / "index.html").write_text(f"{database.name}", encoding="utf-8")
+
+
+def publishable(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+
+
+def test_publishing_swaps_one_link_and_can_be_rolled_back(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    first = publish(tmp_path, path, MIDNIGHT, page_stub)
+    public = tmp_path / "public"
+    assert public.is_symlink()
+    assert public.resolve() == first
+    assert sorted(item.name for item in public.iterdir()) == [
+        "gpu_almanac.duckdb",
+        "offers.csv",
+        "offers.parquet",
+        "rankings.csv",
+        "rankings.parquet",
+        "site",
+    ]
+    second = publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), page_stub)
+    assert public.resolve() == second
+    assert rollback(tmp_path) == first
+    assert public.resolve() == first
+    with pytest.raises(WarehouseError, match="no earlier release"):
+        rollback(tmp_path)
+
+
+def test_a_broken_check_publishes_nothing(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    first = publish(tmp_path, path, MIDNIGHT, page_stub)
+    with writing(path) as connection:
+        connection.execute("update offering set price_usd_per_instance_hour = 0, price_usd_per_gpu_hour = 0")
+    with pytest.raises(WarehouseError, match=r"price_has_no_zero\.sql: 1 rows break the rule"):
+        publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), page_stub)
+    assert (tmp_path / "public").resolve() == first
+    assert [item.name for item in (tmp_path / "releases").iterdir()] == [first.name]
+
+
+def test_a_full_disk_leaves_the_last_release(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    first = publish(tmp_path, path, MIDNIGHT, page_stub)
+
+    def full_disk(database: Path, site: Path) -> None:
+        site.mkdir()
+        raise OSError(28, os.strerror(28), str(site / "index.html"))
+
+    with pytest.raises(WarehouseError, match="No space left on device"):
+        publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), full_disk)
+    assert (tmp_path / "public").resolve() == first
+    assert [item.name for item in (tmp_path / "releases").iterdir()] == [first.name]
+
+
+def test_a_reader_keeps_the_release_it_opened(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    publish(tmp_path, path, MIDNIGHT, page_stub)
+    with reading(tmp_path / "public" / "gpu_almanac.duckdb") as reader:
+        publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), page_stub)
+        assert reader.execute("select count(*) from offering").fetchall() == [(1,)]
+
+
+def test_sql_reads_the_release_and_nothing_else(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    publish(tmp_path, path, MIDNIGHT, page_stub)
+    database = tmp_path / "public" / "gpu_almanac.duckdb"
+    assert ask(database, "select 1 as x").records() == [{"x": 1}]
+    for query in (
+        "from read_csv('/etc/passwd')",
+        "copy offering to 'x.csv'",
+        "delete from offering",
+        "nonsense",
+    ):
+        with pytest.raises(WarehouseError, match=r"^sql: "):
+            ask(database, query)
+
+
+def test_reference_tables_are_written_once(path: Path) -> None:
+    rows = pl.DataFrame(
+        {name: ["x"] for name in ("source_id", "name", "segment", "homepage", "pricing_url", "terms")}
+    )
+    with writing(path) as connection:
+        columns = frame(connection, "select * from source").columns
+        full = rows.with_columns(pl.lit(None).alias(name) for name in columns if name not in rows.columns)
+        reference.write(connection, {"source": full})
+        reference.write(connection, {"source": full})
+        assert connection.execute("select count(*) from source").fetchall() == [(1,)]
+
+
+def test_digest_ignores_when_and_from_which_bytes_a_row_was_read() -> None:
+    one = offerings({"offering_id": "a"}, {"offering_id": "b"})
+    two = offerings({"offering_id": "b"}, {"offering_id": "a", "fetched_at": MIDNIGHT + timedelta(hours=1)})
+    assert content_digest(one) == content_digest(two)
+    assert content_digest(one) != content_digest(offerings({"offering_id": "a", "price_listed": 9.0}))
+
+
+def test_captures_are_recorded(path: Path) -> None:
+    capture = CaptureRow(
+        part="page",
+        url="https://alpha.example/prices",
+        status=200,
+        content_type="text/html",
+        bytes=12,
+        capture_sha256="f" * 64,
+        fetched_at=MIDNIGHT,
+    )
+    with writing(path) as connection:
+        load(connection, replace(source_night(NIGHT, {"offering_id": "a"}), captures=[capture]))
+        assert connection.execute("select url, bytes from capture").fetchall() == [
+            ("https://alpha.example/prices", 12)
+        ]
+        assert connection.execute("select payloads, bytes from source_run").fetchall() == [(1, 12)]

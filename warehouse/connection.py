@@ -1,0 +1,164 @@
+"""Opens the DuckDB files: one writer for the warehouse, any number of readers for a published release."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+# A file of storage version 1.0 opens in every DuckDB from 1.0 on; DuckDB 2 would write a newer one by default.
+STORAGE_VERSION = "v1.0.0"
+
+
+class WarehouseError(Exception):
+    """The warehouse cannot be written or read as asked; nothing was published."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yields a connection that alone may write `path`, with the schema and the views of this version.
+
+    Raises WarehouseError when another process holds the file or when the file is of another schema.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = duckdb.connect()
+    try:
+        connection.execute("set timezone = 'UTC'")
+        _attach(connection, path)
+        migrate(connection)
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yields a read-only connection to the file at `path`. Raises WarehouseError when there is none."""
+    if not path.exists():
+        raise WarehouseError(f"{path}: there is no such file; run `gpu-almanac refresh` first")
+    try:
+        connection = duckdb.connect(str(path), read_only=True)
+    except duckdb.Error as error:
+        raise WarehouseError(f"{path}: cannot be opened: {_first_line(error)}") from error
+    try:
+        connection.execute("set timezone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def storage_version(path: Path) -> int:
+    """Returns the storage version that the file header states: 64 is the one of DuckDB 1.0."""
+    header = path.read_bytes()[:20] if path.stat().st_size < 20 else path.open("rb").read(20)
+    if header[8:12] != b"DUCK":
+        raise WarehouseError(f"{path}: is not a DuckDB file")
+    return int.from_bytes(header[12:20], "little")
+
+
+def migrate(connection: duckdb.DuckDBPyConnection) -> None:
+    """Applies the files of sql/schema that the database does not have yet, then creates the views anew."""
+    connection.execute(
+        "create table if not exists schema_file (name varchar primary key, sha256 varchar not null)"
+    )
+    connection.execute("comment on table schema_file is 'files of sql/schema that were applied'")
+    applied = dict(connection.execute("select name, sha256 from schema_file").fetchall())
+    for name, text in sql_files("schema"):
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        if name in applied:
+            if applied[name] != sha256:
+                raise WarehouseError(
+                    f"sql/schema/{name}.sql changed after it was applied: add a new file instead"
+                )
+            continue
+        with transaction(connection):
+            connection.execute(text)
+            connection.execute("insert into schema_file values (?, ?)", [name, sha256])
+    for _, text in _views_in_order():
+        connection.execute(text)
+    _comment_view_columns(connection)
+
+
+@contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commits what happens inside, or nothing of it."""
+    connection.execute("begin transaction")
+    try:
+        yield
+    except BaseException:
+        connection.execute("rollback")
+        raise
+    connection.execute("commit")
+
+
+def sql_files(folder: str) -> list[tuple[str, str]]:
+    """Returns (name, text) of each file in sql/<folder>, in the order of their names."""
+    found = [item for item in files(f"sql.{folder}").iterdir() if item.name.endswith(".sql")]
+    return [
+        (item.name.removesuffix(".sql"), item.read_text(encoding="utf-8"))
+        for item in sorted(found, key=lambda item: item.name)
+    ]
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        connection.execute(f"attach '{_quoted(path)}' as warehouse (storage_version '{STORAGE_VERSION}')")
+    except duckdb.IOException as error:
+        if "lock" in str(error).lower():
+            raise WarehouseError(f"{path}: another refresh is running; wait for it or end it") from error
+        raise WarehouseError(f"{path}: cannot be opened: {_first_line(error)}") from error
+    except duckdb.Error as error:
+        raise WarehouseError(f"{path}: cannot be opened: {_first_line(error)}") from error
+    connection.execute("use warehouse")
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _views_in_order() -> list[tuple[str, str]]:
+    """Returns the views so that each comes after those that its header says it reads."""
+    waiting = dict(sql_files("views"))
+    ordered: list[tuple[str, str]] = []
+    while waiting:
+        ready = [name for name, text in waiting.items() if not _reads(text) & waiting.keys() - {name}]
+        if not ready:
+            raise WarehouseError(f"sql/views: {', '.join(sorted(waiting))} read each other")
+        ordered += [(name, waiting.pop(name)) for name in ready]
+    return ordered
+
+
+def _reads(text: str) -> set[str]:
+    match = re.search(r"^-- Reads: (.*?)\.", text, re.MULTILINE)
+    return set(re.split(r",\s*", match.group(1))) if match else set()
+
+
+def _comment_view_columns(connection: duckdb.DuckDBPyConnection) -> None:
+    """Gives a view's column the comment of another column of the same name: one name has one meaning."""
+    rows = connection.execute(
+        """
+        with mine as (
+            select * from duckdb_columns() where database_name = 'warehouse' and not internal
+        ), view_name as (
+            select view_name from duckdb_views() where database_name = 'warehouse' and not internal
+        ), meaning as (
+            select column_name, any_value(comment order by table_name) as comment
+            from mine where comment is not null
+            group by column_name
+        )
+        select mine.table_name, mine.column_name, meaning.comment
+        from mine join meaning using (column_name)
+        where mine.table_name in (select view_name from view_name) and mine.comment is null
+        """
+    ).fetchall()
+    for view, column, comment in rows:
+        text = comment.replace("'", "''")
+        connection.execute(f"comment on column {view}.{column} is '{text}'")
