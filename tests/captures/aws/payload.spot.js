@@ -1,0 +1,23 @@
+/* written every five minutes */
+callback({vers:0.01,config:{rate:"perhr",valueColumns:["linux","mswin"],currencies:["USD"],regions:[
+{region:"us-east",footnotes:{"*":"notAvailableForCCorCGPU"},instanceTypes:[
+ {type:"generalCurrentGen",sizes:[
+  {size:"m5.large",valueColumns:[{name:"linux",prices:{USD:"0.0351"}},{name:"mswin",prices:{USD:"0.1221"}}]}]},
+ {type:"gpuInstancesCurrentGen",sizes:[
+  {size:"p5.48xlarge",valueColumns:[{name:"linux",prices:{USD:"27.1904"}},{name:"mswin",prices:{USD:"N/A*"}}]},
+  {size:"g6e.xlarge",valueColumns:[{name:"mswin",prices:{USD:"0.9010"}},{name:"linux",prices:{USD:"0.7440"}}]},
+  {size:"p4de.24xlarge",valueColumns:[{name:"linux",prices:{USD:"N/A*"}},{name:"mswin",prices:{USD:"N/A*"}}]},
+  {size:"p3.2xlarge",valueColumns:[{name:"linux",prices:{USD:"-1"}},{name:"mswin",prices:{USD:"-1"}}]},
+  {size:"vt1.3xlarge",valueColumns:[{name:"linux",prices:{USD:"0.1950"}}]},
+  {size:"f2.12xlarge",valueColumns:[{name:"linux",prices:{USD:"1.1880"}}]},
+  {size:"g5.xlarge",valueColumns:[{name:"mswin",prices:{USD:"0.5500"}}]}]}]},
+{region:"eu-ireland",footnotes:{"*":"notAvailableForCCorCGPU"},instanceTypes:[
+ {type:"gpuInstancesCurrentGen",sizes:[
+  {size:"gr6.4xlarge",valueColumns:[{name:"linux",prices:{USD:"0.6102"}}]},
+  {size:"p5.48xlarge",valueColumns:[{name:"linux",prices:{USD:"71.5000"}}]}]}]},
+{region:"ap-south-2",instanceTypes:[
+ {type:"acceleratedComputing",sizes:[
+  {size:"trn1.2xlarge",valueColumns:[{name:"linux",prices:{USD:"0.4030"}}]},
+  {size:"dl1.24xlarge",valueColumns:[{name:"linux",prices:{USD:"3.9327"}}]},
+  {size:"inf2.48xlarge",valueColumns:[{name:"linux",prices:{USD:"2.1000"}}]}]}]}
+]}});

@@ -1,0 +1,373 @@
+"""AWS, Azure, GCP, OCI and ECB: which rows of the own payloads are no listings, and what breaks how.
+
+What the payloads give is in `tests/captures/<id>/listings.json`, checked by `test_goldens`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import cycle, product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from scrapers.contract import ExchangeRate, Listing, Payload
+from scrapers.errors import PayloadShapeError
+from scrapers.providers import aws, azure, ecb, gcp, oci
+
+CAPTURES = Path(__file__).parent / "captures"
+Edit = Callable[[Any], None]
+
+
+def _payload(provider_id: str, file: str, **changes: Any) -> Payload:
+    payload = Payload(
+        source_id=provider_id,
+        part=file.removeprefix("payload.").rsplit(".", 1)[0],
+        url="https://example.com/",
+        fetched_at=datetime(2026, 11, 30, 2, tzinfo=UTC),
+        body=(CAPTURES / provider_id / file).read_bytes(),
+        content_type="application/json",
+    )
+    return replace(payload, **changes)
+
+
+def _edited(provider_id: str, file: str, edit: Edit) -> Payload:
+    data = json.loads((CAPTURES / provider_id / file).read_text(), parse_float=Decimal)
+    edit(data)
+    return _payload(provider_id, file, body=json.dumps(data, default=str).encode())
+
+
+def _delete(*path: Any) -> Edit:
+    def edit(data: Any) -> None:
+        for step in path[:-1]:
+            data = data[step]
+        del data[path[-1]]
+
+    return edit
+
+
+def _set(value: object, *path: Any) -> Edit:
+    def edit(data: Any) -> None:
+        for step in path[:-1]:
+            data = data[step]
+        data[path[-1]] = value
+
+    return edit
+
+
+def _paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where each value of a JSON document stands."""
+    if path:
+        yield path
+    steps = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+    for step in steps:
+        yield from _paths(data[step], (*path, step))
+
+
+JUNK: tuple[object, ...] = (None, "x", [], {}, 10**40, "9" * 5000)
+
+
+def _unexpected_errors(provider: Any, file: str) -> list[str]:
+    """Errors other than PayloadShapeError, with one value of the payload gone or replaced at a time."""
+    paths = list(_paths(json.loads((CAPTURES / provider.SOURCE.id / file).read_text())))
+    edits = [_delete(*path) for path in paths]
+    edits += [_set(junk, *path) for path, junk in zip(paths, cycle(JUNK), strict=False)]
+    functions = [getattr(provider, name) for name in ("parse", "follow") if hasattr(provider, name)]
+    errors = []
+    for edit, function in product(edits, functions):
+        try:
+            list(function(_edited(provider.SOURCE.id, file, edit)))
+        except PayloadShapeError:
+            continue
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            errors.append(f"{type(error).__name__}: {error}")
+    return errors
+
+
+JSON_PAYLOADS = [
+    (aws, "payload.on_demand_us-east-1.json"),
+    (aws, "payload.spot_advisor.json"),
+    (azure, "payload.reservation.json"),
+    (oci, "payload.products.json"),
+    (ecb, "payload.rates.json"),
+]
+
+
+@pytest.mark.parametrize(("provider", "file"), JSON_PAYLOADS)
+def test_whatever_is_broken_the_error_is_of_the_payload(provider: Any, file: str) -> None:
+    assert _unexpected_errors(provider, file) == []
+
+
+def test_control_a_parser_that_stumbles_is_caught() -> None:
+    def parse(payload: Payload) -> list[Any]:
+        return [json.loads(payload.body)["items"][1]["partNumber"]]
+
+    errors = _unexpected_errors(SimpleNamespace(SOURCE=oci.SOURCE, parse=parse), "payload.products.json")
+    assert any(error.startswith("KeyError") for error in errors)
+
+
+US_EAST = "US East (N. Virginia)"
+P5 = "p5 48xlarge US East N. Virginia Linux"
+
+SERIES = ("dataSets", 0, "series")
+
+BROKEN = [
+    (
+        aws,
+        "payload.on_demand_us-east-1.json",
+        _delete("regions", US_EAST, P5, "price"),
+        f"regions[{US_EAST!r}][{P5!r}].price",
+    ),
+    (
+        aws,
+        "payload.on_demand_us-east-1.json",
+        _set("free", "regions", US_EAST, P5, "price"),
+        f"regions[{US_EAST!r}][{P5!r}].price",
+    ),
+    (
+        aws,
+        "payload.on_demand_us-east-1.json",
+        _delete("regions", US_EAST, P5, "Instance Type"),
+        f"regions[{US_EAST!r}][{P5!r}]['Instance Type']",
+    ),
+    (aws, "payload.on_demand_us-east-1.json", _delete("regions"), "top"),
+    (
+        aws,
+        "payload.spot_advisor.json",
+        _set(9, "spot_advisor", "us-east-1", "Linux", "g6e.xlarge", "r"),
+        "spot_advisor.us-east-1.Linux['g6e.xlarge'].r",
+    ),
+    (aws, "payload.spot_advisor.json", _set("often", "ranges", 1, "label"), "ranges[1].label"),
+    (azure, "payload.consumption.json", _delete("Items", 0, "retailPrice"), "Items[0].retailPrice"),
+    (
+        azure,
+        "payload.consumption.json",
+        _set("1 Month", "Items", 0, "unitOfMeasure"),
+        "Items[0].unitOfMeasure",
+    ),
+    (
+        azure,
+        "payload.consumption.json",
+        _set("soon", "Items", 0, "effectiveStartDate"),
+        "Items[0].effectiveStartDate",
+    ),
+    (azure, "payload.consumption.json", _delete("Items"), "top"),
+    (azure, "payload.reservation.json", _delete("Items", 0, "reservationTerm"), "Items[0].reservationTerm"),
+    (oci, "payload.products.json", _delete("items", 1, "metricName"), "items[1].metricName"),
+    (
+        oci,
+        "payload.products.json",
+        _set([], "items", 1, "currencyCodeLocalizations"),
+        "items[1].currencyCodeLocalizations[0]",
+    ),
+    (oci, "payload.products.json", _delete("items"), "items"),
+    (ecb, "payload.rates.json", _set({}, *SERIES), "dataSets[0].series"),
+    (
+        ecb,
+        "payload.rates.json",
+        _set([None], *SERIES, "0:0:0:0:0", "observations", "1"),
+        "dataSets[0].series['0:0:0:0:0'].observations.1[0]",
+    ),
+    (
+        ecb,
+        "payload.rates.json",
+        _set([0], *SERIES, "0:0:0:0:0", "observations", "1"),
+        "dataSets[0].series['0:0:0:0:0'].observations.1[0]",
+    ),
+    (
+        ecb,
+        "payload.rates.json",
+        _set({}, *SERIES, "0:0:0:0:0", "observations"),
+        "dataSets[0].series['0:0:0:0:0']",
+    ),
+    (
+        ecb,
+        "payload.rates.json",
+        _set([], "structure", "dimensions", "observation"),
+        "structure.dimensions.observation",
+    ),
+    (
+        ecb,
+        "payload.rates.json",
+        _set({"0:9:0:0:0": {"observations": {"0": [2]}}}, *SERIES),
+        "dataSets[0].series['0:9:0:0:0']",
+    ),
+]
+
+
+@pytest.mark.parametrize(("provider", "file", "edit", "place"), BROKEN)
+def test_a_broken_field_is_named(provider: Any, file: str, edit: Edit, place: str) -> None:
+    def untouched(data: Any) -> None:
+        pass
+
+    assert list(provider.parse(_edited(provider.SOURCE.id, file, untouched))), "control: it parses as it is"
+    with pytest.raises(PayloadShapeError) as caught:
+        list(provider.parse(_edited(provider.SOURCE.id, file, edit)))
+    assert caught.value.place == place
+
+
+@pytest.mark.parametrize("provider", [aws, azure, gcp, oci, ecb])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html><title>Just a moment...</title></html>", b'{"a": 1', b"{}", b"[]"]
+)
+def test_no_answer_of_another_kind_looks_like_no_rows(provider: Any, body: bytes) -> None:
+    payload = replace(_payload(provider.SOURCE.id, "listings.json"), body=body)
+    with pytest.raises(PayloadShapeError):
+        list(provider.parse(payload))
+
+
+def _plans(provider: Any, file: str) -> list[tuple[str, str]]:
+    records = provider.parse(_payload(provider.SOURCE.id, file))
+    return [(record.plan, record.purchase) for record in records if isinstance(record, Listing)]
+
+
+def test_aws_leaves_out_what_is_not_a_linux_accelerator() -> None:
+    on_demand = _plans(aws, "payload.on_demand_us-east-1.json")
+    assert [plan for plan, _ in on_demand] == ["p5.48xlarge", "g6f.large", "trn1.32xlarge", "inf2.xlarge"]
+    spot = {plan for plan, _ in _plans(aws, "payload.spot.js")}
+    assert not spot & {"p4de.24xlarge", "p3.2xlarge", "g5.xlarge", "vt1.3xlarge", "f2.12xlarge", "m5.large"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "is_accelerated"),
+    [
+        *((plan, True) for plan in ("p5.48xlarge", "p6-b200.48xlarge", "g4dn.xlarge", "gr6f.4xlarge")),
+        *((plan, True) for plan in ("dl2q.24xlarge", "trn2.48xlarge", "inf1.xlarge", "p6e-gb200.36xlarge")),
+        *((plan, False) for plan in ("vt1.3xlarge", "f2.12xlarge", "m5.large", "hpc7g.4xlarge", "i4g.large")),
+    ],
+)
+def test_aws_tells_accelerators_by_their_type(plan: str, is_accelerated: bool) -> None:
+    assert bool(aws.ACCELERATED_TYPE.match(plan)) is is_accelerated
+
+
+def test_aws_refuses_the_bulk_price_list_by_name() -> None:
+    body = b'{"formatVersion": "v1.0", "offerCode": "AmazonEC2", "products": {}}'
+    with pytest.raises(PayloadShapeError, match="bulk price list"):
+        list(aws.parse(_payload("aws", "payload.spot_advisor.json", body=body)))
+
+
+def test_aws_asks_for_each_region_by_its_encoded_display_name() -> None:
+    urls = [request.url for request in aws.SOURCE.requests if request.part.startswith("on_demand")]
+    assert len(urls) >= 20
+    assert any(url.endswith("/US%20East%20%28N.%20Virginia%29/Linux/index.json") for url in urls)
+    assert not [url for url in urls if " " in url]
+
+
+def test_azure_leaves_out_look_alikes() -> None:
+    plans = _plans(azure, "payload.consumption.json")
+    sizes = {plan.removeprefix("Standard_") for plan, _ in plans}
+    assert not sizes & {"NC6s_v3", "NVasv4_Type1", "NC40ads_H100_v5", "NP10s", "D4s_v5", ""}
+    assert plans.count(("Standard_ND96amsr_A100_v4", "on_demand")) == 1, (
+        "two spellings of one size, no Windows"
+    )
+    prices = [
+        record.price
+        for record in azure.parse(_payload("azure", "payload.consumption.json"))
+        if isinstance(record, Listing)
+    ]
+    assert not {Decimal("34.4"), Decimal("0.2725"), Decimal("36.85")} & set(prices), (
+        "Low Priority, DevTest, Windows"
+    )
+
+
+def test_azure_asks_once_for_all_regions() -> None:
+    for request in azure.SOURCE.requests:
+        query = parse_qs(urlsplit(request.url).query)
+        assert query["api-version"] == ["2023-01-01-preview"]
+        assert "contains(armSkuName,'Standard_N')" in query["$filter"][0]
+        assert "armRegionName" not in query["$filter"][0]
+
+
+def test_azure_follows_the_next_page_and_stops() -> None:
+    first = _payload("azure", "payload.consumption.json", url=azure.SOURCE.requests[0].url)
+    (second,) = azure.follow(first)
+    assert second.part == "consumption_1000"
+    assert urlsplit(second.url).hostname == "prices.azure.com"
+    further = replace(first, part=second.part, body=first.body.replace(b"skip=1000", b"skip=2000"))
+    assert [request.part for request in azure.follow(further)] == ["consumption_2000"]
+    assert list(azure.follow(_payload("azure", "payload.reservation.json"))) == []
+    assert list(azure.follow(_payload("azure", "payload.recorded.json"))) == []
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://prices.azure.com.evil.example/api?$skip=1000",
+        "http://prices.azure.com/api/retail/prices?$skip=1000",
+        "https://prices.azure.com@evil.example/?$skip=1000",
+        "/api/retail/prices?$skip=1000",
+        "https://prices.azure.com/api/retail/prices",
+    ],
+)
+def test_azure_follows_no_link_that_leaves_the_api_or_goes_round(link: str) -> None:
+    payload = _edited("azure", "payload.consumption.json", _set(link, "NextPageLink"))
+    with pytest.raises(PayloadShapeError, match="NextPageLink"):
+        list(azure.follow(payload))
+
+
+def _gcp_prices(old: str, new: str) -> list[Listing]:
+    payload = _payload("gcp", "payload.pricing.yml")
+    assert old.encode() in payload.body
+    edited = replace(payload, body=payload.body.replace(old.encode(), new.encode()))
+    return [record for record in gcp.parse(edited) if isinstance(record, Listing)]
+
+
+def test_gcp_leaves_out_plain_machines_and_prices_of_zero() -> None:
+    rows = {(row.plan, row.purchase, row.region_text) for row in _gcp_prices("ram: 30", "ram: 30")}
+    assert not [plan for plan, _, _ in rows if plan.startswith(("e2-", "n1-"))]
+    assert ("a4-highgpu-8g", "on_demand", "us-central1") not in rows
+    assert ("a2-ultragpu-1g", "reserved", "us-central1") not in rows
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("      rtx6000: 0.125\n", "", "compute.instance.g4-standard-6"),
+        (
+            "      rtx6000: 0.125",
+            "      rtx6000: 0.125\n      bandwidth: 10",
+            "compute.instance.g4-standard-6",
+        ),
+        ("hour: 88.49", "hour: on request", "compute.instance.a3-highgpu-8g.cost.europe-west4.hour"),
+        ("  timestamp: 1795586400\n", "", "about.timestamp"),
+        ("  timestamp: 1795586400", "  timestamp: 1e29", "about.timestamp"),
+        ("  instance:", "  machines:", "compute.instance"),
+        ("      cpu: 224\n", "", "compute.instance.a4-highgpu-8g.cpu"),
+    ],
+)
+def test_gcp_names_what_is_broken(old: str, new: str, place: str) -> None:
+    with pytest.raises(PayloadShapeError) as caught:
+        _gcp_prices(old, new)
+    assert caught.value.place == place
+
+
+def test_oci_leaves_out_licences_other_buildings_nodes_and_days() -> None:
+    plans = [plan for plan, _ in _plans(oci, "payload.products.json")]
+    assert plans == ["B90002", "B90003", "B90004", "B90005", "B90006", "B90013"]
+
+
+def test_ecb_gives_one_euro_in_the_other_currency_on_its_day() -> None:
+    rates = [
+        rate for rate in ecb.parse(_payload("ecb", "payload.rates.json")) if isinstance(rate, ExchangeRate)
+    ]
+    assert {(rate.base, rate.quote): str(rate.rate) for rate in rates} == {
+        ("EUR", "USD"): "1.1534",
+        ("EUR", "JPY"): "171.05",
+        ("EUR", "INR"): "98.412",
+    }
+    assert {rate.quote: rate.rate_date.isoformat() for rate in rates}["INR"] == "2026-11-20"
+
+
+def test_ecb_asks_for_the_currencies_that_providers_list_in() -> None:
+    (request,) = ecb.SOURCE.requests
+    key = re.search(r"EXR/D\.([A-Z+]+)\.EUR\.SP00\.A", request.url)
+    assert key
+    assert {"USD", "INR", "GBP", "JPY", "CNY", "BRL", "KRW", "CHF"} <= set(key[1].split("+"))
