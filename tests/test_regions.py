@@ -1,0 +1,114 @@
+"""Region spellings lead to a place, and what names no place leads to none."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transforms.offers.regions import NOT_KNOWN, NOWHERE, Place, region_frame, resolve_region
+from transforms.reference.tables import read
+
+ASHBURN = Place("us-va-ashburn", "US", "NA", is_eu=False)
+PARIS = Place("fr-par", "FR", "EU", is_eu=True)
+
+
+@pytest.mark.parametrize(
+    ("provider", "text", "place"),
+    [
+        ("aws", "us-east-1", ASHBURN),
+        ("aws", "us-east-1a", ASHBURN),
+        ("aws", "US-EAST-1", ASHBURN),
+        ("aws", "  us-east-1 ", ASHBURN),
+        ("aws", "US East (N. Virginia)", ASHBURN),
+        ("oracle", "us-ashburn-1", ASHBURN),
+        ("scaleway", "fr-par", PARIS),
+        ("scaleway", "fr-par-2", PARIS),
+        ("scaleway", "fr-par-9", PARIS),
+    ],
+)
+def test_provider_spellings(provider: str, text: str, place: Place) -> None:
+    assert resolve_region(text, provider) == place
+
+
+@pytest.mark.parametrize(
+    ("provider", "zone", "region"),
+    [
+        ("aws", "us-east-2c", "us-east-2"),
+        ("gcp", "us-central1-b", "us-central1"),
+        ("gcp", "europe-west4-a", "europe-west4"),
+        ("azure", "eastus-1", "eastus"),
+        ("scaleway", "nl-ams-3", "nl-ams"),
+    ],
+)
+def test_a_zone_lies_where_its_region_lies(provider: str, zone: str, region: str) -> None:
+    assert resolve_region(zone, provider) == resolve_region(region, provider)
+    assert resolve_region(zone, provider).region_key
+
+
+def test_zone_rules_are_the_providers_own() -> None:
+    assert resolve_region("us-central1-b", "aws") == NOT_KNOWN
+    assert resolve_region("us-east-1-b", "aws") == NOT_KNOWN
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   ", None, "moon", "🚀", "x" * 10_000, "us-east-1; drop table region"]
+)
+def test_what_is_not_known_is_said_to_be_not_known(text: str | None) -> None:
+    assert resolve_region(text, "aws") == NOT_KNOWN
+
+
+@pytest.mark.parametrize("text", ["NA", "n/a", "EU / US", "Georgia"])
+def test_an_ambiguous_text_is_known_and_still_no_place(text: str) -> None:
+    assert resolve_region(text) == NOWHERE
+
+
+def test_europe_is_a_continent_and_not_the_union() -> None:
+    place = resolve_region("Europe")
+    assert (place.continent, place.country, place.is_eu) == ("EU", None, None)
+    union = resolve_region("European Union")
+    assert union.is_eu is True
+
+
+@pytest.mark.parametrize(
+    ("country", "is_eu"),
+    [("DE", True), ("NO", False), ("CH", False), ("GB", False), ("IE", True), ("IS", False)],
+)
+def test_countries(country: str, is_eu: bool) -> None:
+    place = resolve_region(country)
+    assert (place.country, place.continent, place.is_eu) == (country, "EU", is_eu)
+
+
+def test_a_reseller_uses_the_spellings_of_the_cloud_it_resells() -> None:
+    assert resolve_region("us-gov-west-1", "nobody") == NOT_KNOWN
+    assert resolve_region("us-gov-west-1", "nobody", "aws") == resolve_region("us-gov-west-1", "aws")
+
+
+def test_every_row_of_the_table_resolves_to_itself() -> None:
+    columns = ("provider", "region_text", "region_key", "country_iso2", "continent", "is_eu_member")
+    for provider, text, key, country, continent, is_eu in read("region").select(columns).iter_rows():
+        expected = NOWHERE if key == "unknown" else Place(key, country, continent, is_eu)
+        assert resolve_region(text, None if provider == "*" else provider) == expected, (provider, text)
+
+
+def test_frame_has_one_row_for_each_distinct_text() -> None:
+    asked = pl.DataFrame(
+        {
+            "provider": ["aws", "aws", "aws", "vast"],
+            "origin": [None, None, None, None],
+            "place_text": ["us-east-1", "us-east-1", None, "moon"],
+        },
+        schema_overrides={"origin": pl.String},
+    )
+    frame = region_frame(asked).sort("provider")
+    assert frame["place_text"].to_list() == ["us-east-1", "moon"]
+    assert frame["country"].to_list() == ["US", None]
+    assert frame["region_is_known"].to_list() == [True, False]
+
+
+@given(st.text(max_size=200), st.sampled_from([None, "aws", "gcp", "nobody"]))
+def test_any_text_gives_a_place(text: str, provider: str | None) -> None:
+    place = resolve_region(text, provider)
+    assert place.continent in {None, "AF", "AN", "AS", "EU", "NA", "OC", "SA"}
+    assert place.is_known or place == NOT_KNOWN

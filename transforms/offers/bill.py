@@ -1,0 +1,178 @@
+"""What the bill depends on beside the price: billing steps, storage, traffic, stock and interruptions."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import polars as pl
+
+from transforms.offers.hardware import number
+from transforms.offers.regions import place_key, region_frame
+from transforms.reference.tables import assumption, read
+
+SPOT_PRODUCT = re.compile(r"spot|preempt|interruptible|bid|low_batch")
+RESERVED_PRODUCT = re.compile(r"reserv|saving|commit|capacity_block|calendar|contract")
+FACTS = pl.Schema(
+    {
+        "provider_segment": pl.String,
+        "provider_increment_s": pl.Int32,
+        "provider_minimum_s": pl.Int32,
+        "monthly_cap_hours": pl.Float64,
+        "provider_storage": pl.Float64,
+        "provider_egress": pl.Float64,
+        "egress_free_gb_per_month": pl.Float64,
+        "provider_ingress": pl.Float64,
+        "is_startup_billed": pl.Boolean,
+        "spot_notice_s": pl.Float64,
+    }
+)
+PRODUCT_KEY = ("provider", "product", "purchase")
+
+
+def product_kind(product: str) -> str:
+    """Returns the purchase kind that a product of provider.csv stands for, by its name."""
+    if SPOT_PRODUCT.search(product):
+        return "spot"
+    return "reserved" if RESERVED_PRODUCT.search(product) else "on_demand"
+
+
+@lru_cache
+def _products() -> dict[str, dict[str, dict[str, Any]]]:
+    """Returns the rows of provider.csv by provider and product, in their order."""
+    table: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in read("provider").iter_rows(named=True):
+        table.setdefault(row["provider"], {})[row["product"]] = row
+    return table
+
+
+def product_row(provider: str | None, product: str | None, purchase: str | None) -> dict[str, Any] | None:
+    """Returns the row of provider.csv that holds for an offer.
+
+    It is the named product, else the provider's first product of that purchase kind, else its first on-demand
+    product. None when the provider is not known or sells nothing alike.
+    """
+    products = _products().get(provider or "", {})
+    if product in products:
+        return products[product or ""]
+    for kind in (purchase, "on_demand"):
+        for name, row in products.items():
+            if product_kind(name) == kind:
+                return row
+    return None
+
+
+def with_provider_facts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with what provider.csv states of their product. What it does not state is null."""
+    keys = rows.select(PRODUCT_KEY).unique(maintain_order=True)
+    facts = [_facts(product_row(*key), key[2]) for key in keys.iter_rows()]
+    table = pl.DataFrame(facts, schema=FACTS, orient="row")
+    return rows.join(pl.concat([keys, table], how="horizontal"), on=PRODUCT_KEY, how="left", nulls_equal=True)
+
+
+def _facts(row: dict[str, Any] | None, purchase: str | None) -> tuple[Any, ...]:
+    if row is None:
+        return (None,) * len(FACTS)
+    return (
+        row["segment"],
+        _steps(row["billing_increment_s"]),
+        _steps(row["billing_minimum_s"]),
+        row["monthly_cap_hours"],
+        row["storage_usd_per_gb_month"],
+        row["egress_usd_per_gb_first_tier"],
+        row["egress_free_gb_per_month"],
+        _leading_number(row["ingress_fee"]),
+        {"yes": True, "no": False}.get(row["startup_billed"]),
+        row["spot_notice_s"] if purchase == "spot" else None,
+    )
+
+
+def _steps(seconds: float | None) -> int | None:
+    """Returns whole seconds, rounded up: an increment of a millisecond counts as one second."""
+    return None if seconds is None else -int(-seconds // 1)
+
+
+def _leading_number(text: Any) -> float | None:
+    found = re.match(r"\d+(?:\.\d+)?", str(text or ""))
+    return float(found[0]) if found else None
+
+
+def with_bill(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with the terms of the bill: what the listing says, else what the provider states."""
+    usd = pl.col("usd_per_currency")
+    return rows.with_columns(
+        billing_increment_s=pl.coalesce("billing_increment_s", "provider_increment_s"),
+        billing_minimum_s=pl.coalesce("billing_minimum_s", "provider_minimum_s"),
+        storage_usd_per_gb_month=pl.coalesce(number("storage_price_per_gb_month") * usd, "provider_storage"),
+        egress_usd_per_gb=pl.coalesce(number("egress_price_per_gb") * usd, "provider_egress"),
+        egress_free_gb_per_month=pl.when(pl.col("egress_price_per_gb").is_null()).then(
+            "egress_free_gb_per_month"
+        ),
+        ingress_usd_per_gb=pl.coalesce(number("ingress_price_per_gb") * usd, "provider_ingress"),
+    )
+
+
+def with_stock(rows: pl.DataFrame, stock: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with the availability that an endpoint apart from the prices gave.
+
+    It is used where the listing itself does not know. The answer for this region and purchase kind goes before
+    one for all kinds, and that before one for all regions.
+    """
+    told = rows
+    levels = (("region_text", "purchase"), ("region_text",), ("purchase",), ())
+    for level, given in enumerate(levels):
+        keys = ["provider", "plan", *given]
+        others = [name for name in ("region_text", "purchase") if name not in given]
+        answers = (
+            stock.filter(
+                *(pl.col(name).is_not_null() for name in given), *(pl.col(name).is_null() for name in others)
+            )
+            .sort(pl.all())
+            .unique(subset=keys, keep="first", maintain_order=True)
+            .select(
+                *keys,
+                pl.col("availability").alias(f"stock_{level}"),
+                pl.col("availability_text").alias(f"word_{level}"),
+            )
+        )
+        told = told.join(answers, on=keys, how="left")
+    answer = pl.coalesce(f"stock_{level}" for level in range(len(levels)))
+    words = pl.coalesce(f"word_{level}" for level in range(len(levels)))
+    is_open = pl.col("availability").is_in(["unknown", "listed_only"]) | pl.col("availability").is_null()
+    use = is_open & answer.is_not_null()
+    return told.with_columns(
+        availability=pl.when(use).then(answer).otherwise(pl.col("availability").fill_null("unknown")),
+        availability_text=pl.when(use).then(words).otherwise("availability_text"),
+    )
+
+
+def with_interruptions(rows: pl.DataFrame, interruptions: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with losses per hour of spot machines, from the provider's monthly band.
+
+    The upper edge p of the band gives -ln(1 - p) / 730 per hour: a share of machines lost in a month of 730 hours
+    as a constant hazard. A band that is open above gives no rate. Several bands of one plan and place give the
+    highest. Regions are joined as places, since prices and bands may spell them differently.
+    """
+    share = pl.col("monthly_high_pct") / 100
+    hours = assumption("hours_per_month")
+    rate = pl.when((share >= 0) & (share < 1)).then(-(1 - share).log() / hours)
+    closed = pl.format("{}-{} % a month", "monthly_low_pct", "monthly_high_pct")
+    opened = pl.format("above {} % a month", "monthly_low_pct")
+    keys = ["provider", "plan", "place_key"]
+    asked = interruptions.with_columns(origin=pl.lit(None, pl.String), place_text="region_text")
+    bands = (
+        asked.join(region_frame(asked), on=["provider", "origin", "place_text"], how="left", nulls_equal=True)
+        .with_columns(
+            place_key=place_key(),
+            interruptions_per_hour=rate,
+            interruption_source=pl.lit("stated by the provider: ") + pl.coalesce(closed, opened),
+            purchase=pl.lit("spot"),
+        )
+        .sort("monthly_low_pct", "monthly_high_pct", nulls_last=True)
+        .unique(subset=keys, keep="last", maintain_order=True)
+        .select(*keys, "purchase", "interruptions_per_hour", "interruption_source")
+    )
+    return rows.with_columns(place_key=place_key()).join(
+        bands, on=[*keys, "purchase"], how="left", nulls_equal=True
+    )

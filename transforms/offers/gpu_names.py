@@ -1,0 +1,254 @@
+"""What a GPU spelling means: the set of GPUs it can be, how many, and what share of one.
+
+The order is: the exact spelling in the provider's own contexts, the provider's own plan patterns, the exact
+spelling in contexts that hold for everybody, the grammar of `gpu_grammar`, the exact spelling at other providers.
+Without a provider the readings of all providers and of the grammar are one set. A set is narrowed by memory and form
+factor, and stays a set where these do not decide. A form factor is never guessed. An unknown name has no candidates.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from transforms.offers.gpu_cards import cards, memory_fits, of_memory
+from transforms.offers.gpu_grammar import Reading, form_of, read_name
+from transforms.reference.tables import read
+
+EVERYBODY = "*"
+LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMatch:
+    """What a spelling means.
+
+    `candidates` are gpu keys: one when certain, several when ambiguous, none when unknown. `count` is of whole
+    cards or of slices, None when the name does not say it. `fraction` is the share of one GPU that a slice is, None
+    where the name of a slice does not say it.
+    `memory_gib` is the memory of one GPU, or of the slice, where the name states it.
+    """
+
+    candidates: tuple[str, ...]
+    count: Decimal | None = None
+    fraction: Decimal | None = None
+    rule: str = "unknown"
+    memory_gib: Decimal | None = None
+    is_slice: bool = False
+
+
+UNKNOWN = GpuMatch(candidates=())
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPattern:
+    """A family of plan names whose number says how many GPUs, or what share of one, the plan has."""
+
+    pattern: re.Pattern[str]
+    candidates: tuple[str, ...]
+    units_per_gpu: int | None
+    count: Decimal | None
+
+    def read(self, text: str) -> GpuMatch | None:
+        """Returns what the plan name means, or None when it is not of this family."""
+        found = self.pattern.fullmatch(re.sub(r"[\s_]", "", text))
+        if not found:
+            return None
+        if self.units_per_gpu is None:
+            return GpuMatch(self.candidates, count=self.count, rule="plan pattern")
+        share = Fraction(int(found["units"]), self.units_per_gpu)
+        if share >= 1:
+            return GpuMatch(self.candidates, count=decimal_of(share), rule="plan pattern")
+        return GpuMatch(
+            self.candidates, count=Decimal(1), fraction=decimal_of(share), rule="plan pattern", is_slice=True
+        )
+
+
+def decimal_of(share: Fraction) -> Decimal:
+    """Returns the share with ten digits after the point."""
+    return round(Decimal(share.numerator) / Decimal(share.denominator), 10).normalize()
+
+
+def folded(text: str) -> str:
+    """Returns the spelling in lower case with single spaces."""
+    return " ".join(text.casefold().split())
+
+
+def _share(text: str | None) -> Decimal | None:
+    """Returns the share of a fraction cell such as `1/8` or `1/7 compute, 34 GB`; words give None."""
+    found = re.match(r"(\d+)/(\d+)", text or "")
+    return decimal_of(Fraction(int(found[1]), int(found[2]))) if found else None
+
+
+def _slice_memory(text: str | None) -> Decimal | None:
+    """Returns the memory of a fraction cell such as `slice (14 GB)`."""
+    found = re.search(r"(\d+) GB", text or "")
+    return Decimal(found[1]) if found else None
+
+
+@lru_cache
+def _aliases() -> dict[tuple[str, str], GpuMatch]:
+    """Returns the known spellings by (provider or *, folded spelling)."""
+    owners = {
+        row["context"]: row["providers"].split("|") for row in read("alias_context").iter_rows(named=True)
+    }
+    table: dict[tuple[str, str], GpuMatch] = {}
+    for row in read("gpu_alias").iter_rows(named=True):
+        match = GpuMatch(
+            candidates=tuple(sorted(row["gpu_keys"].split("|"))),
+            count=None if row["gpu_count"] is None else Decimal(str(row["gpu_count"])),
+            fraction=_share(row["gpu_fraction"]),
+            memory_gib=_slice_memory(row["gpu_fraction"]),
+            is_slice=row["gpu_fraction"] is not None,
+            rule=f"alias: {row['context']}",
+        )
+        for owner in owners[row["context"]]:
+            table[owner, folded(row["gpu_text"])] = match
+    return table
+
+
+@lru_cache
+def _patterns() -> dict[str, list[PlanPattern]]:
+    table: dict[str, list[PlanPattern]] = {}
+    for row in read("plan_pattern").iter_rows(named=True):
+        pattern = PlanPattern(
+            pattern=re.compile(row["pattern"], re.ASCII),
+            candidates=tuple(sorted(row["gpu_keys"].split("|"))),
+            units_per_gpu=row["units_per_gpu"],
+            count=None if row["gpu_count"] is None else Decimal(row["gpu_count"]),
+        )
+        table.setdefault(row["provider"], []).append(pattern)
+    return table
+
+
+def _known(text: str, owner: str) -> GpuMatch | None:
+    """Returns what a folded spelling means in the owner's contexts: itself, its family, or its pattern."""
+    table = _aliases()
+    family = f"{text.removeprefix('ml.').partition('.')[0]}.*"
+    if found := table.get((owner, text)) or table.get((owner, family)):
+        return found
+    for pattern in _patterns().get(owner, ()):
+        if match := pattern.read(text):
+            return match
+    return None
+
+
+def is_known_plan(plan: str, provider: str | None) -> bool:
+    """Returns whether a plan's name is one of the provider's known spellings or patterns."""
+    return provider is not None and len(plan) <= LONGEST_NAME and _known(folded(plan), provider) is not None
+
+
+def _elsewhere(text: str) -> GpuMatch | None:
+    """Returns what a folded spelling means at the providers that use it: a set where they mean different cards."""
+    found = [match for (_, spelling), match in _aliases().items() if spelling == text]
+    if not found:
+        return None
+    keys = tuple(sorted({key for match in found for key in match.candidates}))
+    counts = {match.count for match in found}
+    return replace(
+        found[0],
+        candidates=keys,
+        count=counts.pop() if len(counts) == 1 else None,
+        rule=f"{found[0].rule}, used by another provider",
+    )
+
+
+def narrow(match: GpuMatch, memory_gib: Decimal | None, form: str | None) -> GpuMatch:
+    """Returns the match with the candidates that agree with the stated memory and form factor.
+
+    What would leave no candidate is a contradiction, and changes nothing.
+    """
+    named = [cards()[key] for key in match.candidates]
+    kept = named
+    if len(named) > 1 and memory_gib is not None:
+        stated = [float(memory_gib)] + ([float(memory_gib / match.fraction)] if match.fraction else [])
+        kept = of_memory(named, stated) or named
+    if len(kept) > 1 and form:
+        kept = [card for card in kept if card.form == form] or kept
+    return replace(match, candidates=tuple(sorted(card.key for card in kept)))
+
+
+@lru_cache(maxsize=200_000)
+def resolve_gpu(
+    text: str,
+    provider: str | None = None,
+    memory_gib: Decimal | None = None,
+    form_factor_text: str | None = None,
+    link_text: str | None = None,
+    plan: str | None = None,
+) -> GpuMatch:
+    """Returns what a GPU spelling means at a provider.
+
+    Args:
+        text: the name of the GPU, or of the plan, as the source wrote it.
+        provider: provider id, for spellings that mean different things at different places.
+        memory_gib: memory of one GPU as listed, whether the source meant GB or GiB.
+        form_factor_text: such as SXM5, PCIe, HGX.
+        link_text: such as NVLink, NVL72.
+        plan: name of the plan, read where the name of the GPU leaves something open.
+    """
+    spelling = folded(text)
+    match = _match(spelling, provider, memory_gib) if len(spelling) <= LONGEST_NAME else UNKNOWN
+    if plan and len(plan) <= LONGEST_NAME and folded(plan) != spelling:
+        match = _with_plan(match, folded(plan), provider)
+    if not match.candidates:
+        return match
+    form = form_of(form_factor_text) or form_of(link_text)
+    return narrow(match, memory_gib, form)
+
+
+def _match(text: str, provider: str | None, memory_gib: Decimal | None) -> GpuMatch:
+    memory = None if memory_gib is None else float(memory_gib)
+    if provider and (own := _known(text, provider)):
+        return own
+    generic = _aliases().get((EVERYBODY, text))
+    if generic and (generic.fraction or memory is None or _has_memory(generic.candidates, memory)):
+        return generic
+    reading = read_name(text, memory)
+    if generic:
+        return _of_reading(reading) if _has_memory(reading.candidates, memory) else generic
+    elsewhere = _elsewhere(text)
+    if provider is None and elsewhere:
+        keys = {*elsewhere.candidates, *reading.candidates}
+        return replace(elsewhere, candidates=tuple(sorted(keys)))
+    return _of_reading(reading) if reading.candidates else elsewhere or UNKNOWN
+
+
+def _has_memory(candidates: tuple[str, ...], memory: float | None) -> bool:
+    return memory is not None and any(memory_fits(cards()[key], memory) for key in candidates)
+
+
+def _of_reading(reading: Reading) -> GpuMatch:
+    return GpuMatch(
+        candidates=reading.candidates,
+        count=reading.count,
+        fraction=None if reading.share is None else decimal_of(reading.share),
+        rule="grammar",
+        memory_gib=reading.memory_gib,
+        is_slice=reading.is_slice,
+    )
+
+
+def _with_plan(match: GpuMatch, plan: str, provider: str | None) -> GpuMatch:
+    """Returns the match with what the plan's name adds: a smaller set, the count, the share."""
+    if provider is None:
+        return match
+    found = _known(plan, provider)
+    if found is None:
+        return match
+    if not match.candidates:
+        return found
+    both = tuple(key for key in match.candidates if key in found.candidates)
+    if not both:
+        return match
+    return replace(
+        match,
+        candidates=both,
+        count=match.count if match.count is not None else found.count,
+        fraction=match.fraction if match.fraction is not None else found.fraction,
+        is_slice=match.is_slice or found.is_slice,
+        rule=f"{match.rule}; plan: {found.rule}",
+    )

@@ -1,0 +1,251 @@
+"""Listings to offerings: every listing becomes exactly one offering, or one reject with its reason."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+import polars as pl
+
+from transforms.offers.bill import with_bill, with_interruptions, with_provider_facts, with_stock
+from transforms.offers.hardware import said, with_gpus, with_link, with_quantities
+from transforms.offers.money import hours_of_unit, money, usd_per_currency, with_usd_prices
+from transforms.offers.regions import region_frame
+from transforms.offers.schema import FINDING, INTERRUPTION, LISTING, OFFERING, REJECT, STOCK
+from transforms.reference.tables import assumption
+
+IDENTITY = (
+    "provider",
+    "origin",
+    "product",
+    "plan",
+    "gpu_text",
+    "listed_count",
+    "region_text",
+    "zone_text",
+    "purchase",
+    "term_months",
+    "upfront_kind",
+)
+SPOT_GAP = "spot price is not below on-demand"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """What became of the listings: OFFERING, REJECT and FINDING rows, sorted."""
+
+    offerings: pl.DataFrame
+    rejects: pl.DataFrame
+    findings: pl.DataFrame
+
+
+def normalise(
+    listings: pl.DataFrame,
+    stock: pl.DataFrame,
+    interruptions: pl.DataFrame,
+    *,
+    rates: pl.DataFrame,
+    night: date,
+    segments: Mapping[str, str],
+) -> Normalised:
+    """Returns one offering or one reject for every listing.
+
+    Args:
+        listings: LISTING rows of any number of sources.
+        stock: STOCK rows, joined by provider, plan, region and purchase kind.
+        interruptions: INTERRUPTION rows, joined to spot offers by provider, plan and region.
+        rates: RATE rows; a currency without a rate keeps its offers, without a USD price.
+        night: the logical date; rates fixed later are not used.
+        segments: the segment of each source id, for listings that do not state their own.
+    """
+    rows = listings.select(LISTING.names()).match_to_schema(LISTING)
+    rows = with_quantities(rows)
+    rows = with_gpus(rows)
+    rows = with_link(rows)
+    rows = with_provider_facts(rows)
+    rows = with_places(rows)
+    rows = with_usd_prices(rows, usd_per_currency(rates, night))
+    rows = with_bill(rows)
+    rows = with_stock(rows, stock.select(STOCK.names()).match_to_schema(STOCK))
+    rows = with_interruptions(rows, interruptions.select(INTERRUPTION.names()))
+    rows = with_provenance(rows, night, segments)
+    rows = with_identity(rows)
+    rows = with_reason(rows)
+    rows = with_spot_check(rows)
+    kept = rows.filter(pl.col("reason").is_null())
+    return Normalised(
+        offerings=as_offerings(kept),
+        rejects=as_rejects(rows.filter(pl.col("reason").is_not_null())),
+        findings=findings_of(kept),
+    )
+
+
+def with_places(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with region key, country, continent and EU membership of their region, or of their zone."""
+    asked = rows.with_columns(place_text=pl.coalesce(said("region_text"), said("zone_text")))
+    keys = ["provider", "origin", "place_text"]
+    return asked.join(region_frame(asked), on=keys, how="left", nulls_equal=True)
+
+
+def with_provenance(rows: pl.DataFrame, night: date, segments: Mapping[str, str]) -> pl.DataFrame:
+    """Returns the rows with their segment, the day of their price, and the state of a price that is yet to come."""
+    source_segment = pl.col("source_id").replace_strict(dict(segments), default=None, return_dtype=pl.String)
+    is_to_come = (pl.col("price_state") == "priced") & (pl.col("valid_from") > night)
+    return rows.with_columns(
+        segment=pl.coalesce("segment", source_segment, "provider_segment"),
+        price_date=pl.coalesce("as_of", pl.col("fetched_at").dt.date()),
+        price_state=pl.when(is_to_come).then(pl.lit("future")).otherwise("price_state"),
+    )
+
+
+def with_identity(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with `offering_id`: what is sold and how, without what it costs."""
+    has_upfront = pl.col("upfront_number") > 0
+    kind = (
+        pl.when(has_upfront & (pl.col("price_number") == 0))
+        .then(pl.lit("all"))
+        .when(has_upfront)
+        .then(pl.lit("part"))
+        .otherwise(pl.lit("none"))
+    )
+    identities = (
+        rows.with_columns(upfront_kind=kind).select(pl.struct(IDENTITY).struct.json_encode()).to_series()
+    )
+    ids = [hashlib.sha256(identity.encode()).hexdigest()[:16] for identity in identities]
+    return rows.with_columns(pl.Series("offering_id", ids, pl.String))
+
+
+def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with the reason and detail of a reject; both null for what becomes an offering.
+
+    Of listings with the same identity in one source the cheapest is kept and the others are duplicates.
+    """
+    judged = rows.with_columns(reason=_reason()).with_columns(detail=_detail())
+    is_shared = pl.len().over("source_id", "offering_id") > 1
+    order = ["source_id", "offering_id", "usd_per_instance_hour", "price_number"]
+    shared = judged.filter(is_shared).sort(pl.col("reason").is_not_null(), *order, *LISTING, nulls_last=True)
+    place = pl.col("place").first().over("source_id", "offering_id")
+    is_again = pl.col("reason").is_null() & (pl.int_range(pl.len()).over("source_id", "offering_id") > 0)
+    shared = shared.with_columns(
+        detail=pl.when(is_again).then(pl.lit("same offer, not dearer, at ") + place).otherwise("detail"),
+        reason=pl.when(is_again).then(pl.lit("duplicate")).otherwise("reason"),
+    )
+    return pl.concat([judged.filter(~is_shared), shared])
+
+
+def _reason() -> pl.Expr:
+    price, is_quote = pl.col("price_number"), pl.col("price_state") == "contact_sales"
+    all_upfront = (price == 0) & (pl.col("upfront_number") > 0).fill_null(value=False)
+    usd = pl.coalesce("usd_per_gpu_hour", "usd_per_instance_hour")
+    low, high = assumption("price_min_usd_per_gpu_hour"), assumption("price_max_usd_per_gpu_hour")
+    return (
+        pl.when(is_quote)
+        .then(None)
+        .when(pl.col("price").is_null())
+        .then(pl.lit("price_missing"))
+        .when(price.is_null() | ~price.is_finite())
+        .then(pl.lit("price_unreadable"))
+        .when((price <= 0) & ~all_upfront)
+        .then(pl.lit("price_zero"))
+        .when(hours_of_unit().is_null())
+        .then(pl.lit("price_unit_unknown"))
+        .when((usd < low) | (usd > high) | usd.is_nan())
+        .then(pl.lit("price_out_of_bounds"))
+    )
+
+
+def _detail() -> pl.Expr:
+    low, high = assumption("price_min_usd_per_gpu_hour"), assumption("price_max_usd_per_gpu_hour")
+    usd = pl.coalesce("usd_per_gpu_hour", "usd_per_instance_hour")
+    return pl.col("reason").replace_strict(
+        {
+            "price_missing": "the listing has no price and does not say why",
+            "price_zero": "0 is not a price",
+        },
+        default=pl.when(pl.col("reason") == "price_unreadable")
+        .then(pl.lit("not a number: ") + pl.col("price").str.slice(0, 40))
+        .when(pl.col("reason") == "price_unit_unknown")
+        .then(pl.format("{} without a known length", pl.col("price_unit").fill_null("no unit")))
+        .when(pl.col("reason") == "price_out_of_bounds")
+        .then(pl.format("{} USD per GPU-hour is outside {} to {}", usd, pl.lit(low), pl.lit(high))),
+    )
+
+
+def with_spot_check(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows, spot offers that are not below on-demand of the same plan and region without a USD price."""
+    same = ["source_id", "provider", "origin", "plan", "gpu_text", "listed_count", "place_key"]
+    usable = pl.col("reason").is_null() & (pl.col("price_state") == "priced")
+    on_demand = (
+        rows.filter(usable, pl.col("purchase") == "on_demand", pl.col("usd_per_instance_hour").is_not_null())
+        .group_by(same)
+        .agg(on_demand_usd=pl.col("usd_per_instance_hour").min())
+    )
+    joined = rows.join(on_demand, on=same, how="left", nulls_equal=True)
+    is_dear = (
+        (pl.col("purchase") == "spot") & usable & (pl.col("usd_per_instance_hour") >= pl.col("on_demand_usd"))
+    ).fill_null(value=False)
+    return joined.with_columns(
+        is_dear_spot=is_dear,
+        spot_usd=pl.col("usd_per_instance_hour"),
+        price_gap=pl.when(is_dear).then(pl.lit(SPOT_GAP)).otherwise("price_gap"),
+        usd_per_instance_hour=pl.when(~is_dear).then("usd_per_instance_hour"),
+        usd_per_gpu_hour=pl.when(~is_dear).then("usd_per_gpu_hour"),
+    )
+
+
+def as_offerings(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows as OFFERING, sorted by source, provider and offering id."""
+    is_quote = pl.col("price_state") == "contact_sales"
+    exact = pl.Decimal(24, 10)
+    return (
+        rows.with_columns(
+            price_listed=pl.when(~is_quote).then(pl.col("price").cast(exact, strict=False)),
+            upfront_listed=pl.col("upfront").cast(exact, strict=False),
+            price_usd_per_gpu_hour=pl.when(~is_quote).then(money("usd_per_gpu_hour")),
+            price_usd_per_instance_hour=pl.when(~is_quote).then(money("usd_per_instance_hour")),
+            upfront_usd=money("upfront_usd"),
+        )
+        .select(OFFERING.names())
+        .match_to_schema(OFFERING)
+        .sort("source_id", "provider", "offering_id", nulls_last=True)
+    )
+
+
+def as_rejects(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows as REJECT, sorted."""
+    return rows.select(REJECT.names()).match_to_schema(REJECT).sort(REJECT.names(), nulls_last=True)
+
+
+def findings_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns what a person should look at: counts that disagree, spot that is not cheaper, places not known."""
+    plan = pl.concat_str(pl.col("provider"), pl.col("plan"), separator=": ", ignore_nulls=True)
+    conflicts = rows.filter(
+        pl.col("listed_count") >= 1, pl.col("listed_count") != pl.col("match_count")
+    ).select(
+        "source_id",
+        rule=pl.lit("gpu_count_conflict"),
+        subject=plan,
+        detail=pl.format(
+            "the listing says {}, the name {} says {}", "listed_count", "gpu_text", "match_count"
+        ),
+    )
+    spots = rows.filter("is_dear_spot").select(
+        "source_id",
+        rule=pl.lit("spot_not_below_on_demand"),
+        subject=plan + pl.lit(" @ ") + pl.col("region_text").fill_null("no region"),
+        detail=pl.format(
+            "spot {} USD/h, on-demand {} USD/h", pl.col("spot_usd").round(6), pl.col("on_demand_usd").round(6)
+        ),
+    )
+    places = rows.filter(pl.col("place_text").is_not_null(), ~pl.col("region_is_known")).select(
+        "source_id",
+        rule=pl.lit("region_unknown"),
+        subject=pl.concat_str("provider", "place_text", separator=": ", ignore_nulls=True),
+        detail=pl.lit("this region spelling has no place in region.csv"),
+    )
+    found = pl.concat([conflicts, spots, places]).with_columns(is_hard=pl.lit(value=False))
+    return (
+        found.select(FINDING.names()).match_to_schema(FINDING).unique().sort(FINDING.names(), nulls_last=True)
+    )
