@@ -4,7 +4,7 @@
 -- Reads: nothing. Read by: tier_ranking.
 create table ranking (
     tier_id varchar not null,
-    place integer not null,
+    rank integer not null,
     offering_id varchar,
     objective varchar,
     objective_usd double,
@@ -48,12 +48,12 @@ create table ranking (
     tightest_constraint varchar,
     tightest_slack_ratio double,
     break_even_usd_per_instance_hour double,
-    primary key (tier_id, place)
+    primary key (tier_id, rank)
 );
 
 comment on table ranking is 'offers that can do the job of a tier, in order';
 comment on column ranking.tier_id is 'workload tier';
-comment on column ranking.place is 'place in the tier, from 1';
+comment on column ranking.rank is 'rank in the tier; 1 is held by the offer that leads, and stays empty where none may lead';
 comment on column ranking.offering_id is 'first 16 hex digits of the sha256 of the identity';
 comment on column ranking.objective is 'what the tier is ranked by';
 comment on column ranking.objective_usd is 'value of the objective, USD';

@@ -8,6 +8,8 @@ select
     tier.group_name,
     tier.title_en,
     lead_offer.gpu_name,
+    lead_offer.gpu_text,
+    lead_offer.gpu_key,
     lead_offer.gpu_count,
     lead_offer.gpus_rented,
     lead_offer.provider_name,

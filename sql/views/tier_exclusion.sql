@@ -12,6 +12,7 @@ select
     current_offering.product,
     current_offering.plan,
     current_offering.gpu_name,
+    current_offering.gpu_text,
     current_offering.gpu_key,
     current_offering.gpu_candidates,
     current_offering.gpu_count,

@@ -12,6 +12,7 @@ select
     current_offering.product,
     current_offering.plan,
     current_offering.gpu_name,
+    current_offering.gpu_text,
     current_offering.gpu_key,
     current_offering.gpu_candidates,
     current_offering.gpu_count,
@@ -36,6 +37,6 @@ select
     current_offering.source_url
 from ranking
 join current_offering using (offering_id)
-order by ranking.tier_id, ranking.place;
+order by ranking.tier_id, ranking.rank;
 
 comment on view tier_ranking is 'the ranked offers of each tier with what they are';
