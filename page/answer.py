@@ -1,0 +1,179 @@
+"""The winner of a job: the answer in one sentence, what it costs, why it is first, its rulers and its bill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from page import words
+from page.data import Row
+from page.figures import Band, Ruler, band_ruler, memory_ruler, per_cent
+from page.phrases import bill_amount, hardware, may_lead, measure, speed_text
+from page.texts import Texts, name
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the bill: `amount` is None where the provider states no price."""
+
+    number: int
+    label: Markup
+    amount: str | None
+    x: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The winner of a job with all that explains it."""
+
+    row: Row
+    lead: Markup
+    costs: list[tuple[Markup, Markup]]
+    short_why: Markup
+    why: list[Markup]
+    certain: Row | None
+    memory: Ruler
+    memory_text: Markup
+    speed: Ruler
+    speed_title: Markup
+    speed_text: Markup
+    speed_limit: Markup | None
+    bill: list[Line]
+
+
+def answer(t: Texts, tier: Row, row: Row, rows: list[Row]) -> Answer:
+    """Returns the winner with its reasons, rulers and bill."""
+    band, title, limit = measure(t, tier, row)
+    certain = next((other for other in rows if other["certainty"] == "certain" and may_lead(other)), None)
+    load = row["need_gib"] / row["usable_gib"]
+    return Answer(
+        row=row,
+        lead=_lead(t, row),
+        costs=_costs(t, tier, row),
+        short_why=_short_why(t, tier, row),
+        why=_why(t, tier, row, band),
+        certain=certain if row["certainty"] == "likely" else None,
+        memory=memory_ruler(_memory_parts(row), row["usable_gib"]),
+        memory_text=t.say(
+            "%(need)s of %(usable)s GiB usable, %(share)s",
+            need=t.gib(row["need_gib"]),
+            usable=t.gib(row["usable_gib"]),
+            share=t.percent(load),
+        ),
+        speed=band_ruler(band),
+        speed_title=title,
+        speed_text=speed_text(t, tier, row, band),
+        speed_limit=limit,
+        bill=_bill(t, tier, row),
+    )
+
+
+def _lead(t: Texts, row: Row) -> Markup:
+    """Returns the answer as one sentence."""
+    strong = Markup("<strong>{}</strong>").format
+    what, where = strong(hardware(t, row)), strong(name(row["provider_name"]))
+    if row["gpu_count"] == 1 and row["instances"] == 1:
+        what = strong(t.say("one %(gpu)s", gpu=hardware(t, row)))
+    if row["purchase"] == "spot":
+        return t.say("Rent %(what)s on spot at %(where)s.", what=what, where=where)
+    if row["purchase"] == "reserved":
+        return t.say("Reserve %(what)s at %(where)s.", what=what, where=where)
+    return t.say("Rent %(what)s at %(where)s.", what=what, where=where)
+
+
+def _costs(t: Texts, tier: Row, row: Row) -> list[tuple[Markup, Markup]]:
+    """Returns the cost in the unit of the job, as a whole and by the hour: amount and what it is for."""
+    whole = t.say("a month, whole bill") if tier["kind"] == "demand" else t.say("whole job")
+    costs = [(bill_amount(t, row), whole)]
+    if row["objective"] not in ("usd_per_month", "usd_per_job"):
+        costs.append((Markup(t.money(row["objective_usd"])), words.objective(t, row["objective"])))
+    costs.append((Markup(t.money(row["price_usd_per_gpu_hour"])), t.say("per GPU-hour")))
+    return costs
+
+
+def _why(t: Texts, tier: Row, row: Row, band: Band) -> list[Markup]:
+    """Returns the reasons for place 1: the field, speed or time, the tightest limit, the bill, the next price."""
+    why = [] if row["would_lead_if"] is None else [t.say("No offer has a fresh price, so an old one leads.")]
+    why += [
+        t.say_n(
+            "The only offer that holds the job and keeps up.",
+            "The cheapest of %(num)s offers that hold the job and keep up.",
+            tier["ranked"],
+        )
+    ]
+    if row["certainty"] == "likely" and band.limit is not None:
+        why.append(
+            t.say("The low end of the speed band misses the limit, so this is likely and not certain.")
+        )
+    if row["tightest_constraint"] and row["tightest_slack_ratio"] is not None:
+        why.append(
+            t.say(
+                "The tightest limit is %(constraint)s, with %(slack)s to spare.",
+                constraint=words.constraint(t, row["tightest_constraint"]),
+                slack=t.percent(row["tightest_slack_ratio"]),
+            )
+        )
+    if row["is_lower_bound"]:
+        why.append(t.say("Storage or outgoing data has no stated price, so the bill is a lower bound."))
+    else:
+        why.append(t.say("Storage and outgoing data have a stated price, so the bill is complete."))
+    if row["break_even_usd_per_instance_hour"] is not None:
+        why.append(
+            t.say(
+                "It stays first up to %(price)s an hour for each machine.",
+                price=t.money(row["break_even_usd_per_instance_hour"]),
+            )
+        )
+    return why + [words.flag(t, flag) for flag in row["flags"] or []]
+
+
+def _short_why(t: Texts, tier: Row, row: Row) -> Markup:
+    """Returns the reason for place 1 in one line."""
+    if row["tightest_constraint"] is None or row["tightest_slack_ratio"] is None:
+        return t.say_n("only offer that can do it", "cheapest of %(num)s that can do it", tier["ranked"])
+    return t.say_n(
+        "only offer that can do it; %(slack)s to spare in %(constraint)s",
+        "cheapest of %(num)s that can do it; %(slack)s to spare in %(constraint)s",
+        tier["ranked"],
+        slack=t.percent(row["tightest_slack_ratio"]),
+        constraint=words.constraint(t, row["tightest_constraint"]),
+    )
+
+
+def _memory_parts(row: Row) -> list[float | None]:
+    """Returns the load of one GPU in parts: weights, cache or states, activations, runtime."""
+    return [row["weights_gib"], row["state_gib"], row["activation_gib"], row["runtime_gib"]]
+
+
+def _bill(t: Texts, tier: Row, row: Row) -> list[Line]:
+    """Returns the lines of the bill. A line of nothing is left out; a price that is not stated is not."""
+    count, price = row["instances"], row["price_usd_per_instance_hour"]
+    rent = t.say("Rent")
+    if row["purchase"] != "reserved":  # the hourly price of a reservation may leave an upfront payment out
+        hours = row["compute_usd"] / (count * price)
+        rent = t.say("%(hours)s h × %(price)s", hours=t.quantity(hours), price=t.money(price))
+        if count > 1:
+            rent = t.say("%(count)s × %(rent)s", count=t.number(count), rent=rent)
+    storage, egress = t.say("Storage"), t.say("Outgoing data")
+    if tier["storage_gb"] is not None:
+        storage = t.say("Storage, %(gb)s GB", gb=t.number(tier["storage_gb"]))
+    if tier["egress_gb_per_month"] is not None:
+        egress = t.say("Outgoing data, %(gb)s GB", gb=t.number(tier["egress_gb_per_month"]))
+    wanted = [
+        (1, rent, row["compute_usd"], True),
+        (2, t.say("Start-up"), row["startup_usd"], False),
+        (3, storage, row["storage_usd"], True),
+        (4, egress, row["egress_usd"], True),
+        (2, t.say("Expected loss by interruptions"), row["interruption_usd"], False),
+        (2, t.say("Commitment beyond the job"), row["commitment_usd"], False),
+    ]
+    lines, at, total = [], 0.0, row["total_usd"] or 1.0
+    for number, label, usd, is_kept in wanted:
+        if not usd and not is_kept:
+            continue
+        amount = None if usd is None else t.money(usd)
+        lines.append(Line(number, label, amount, per_cent(at, total), per_cent(usd or 0.0, total)))
+        at += usd or 0.0
+    return lines
