@@ -28,7 +28,11 @@ def dictionary() -> str:
         rows = connection.execute(VIEWS).fetchall()
     finally:
         connection.close()
-    lines = ["# Data dictionary", "", "The views of `gpu_almanac.duckdb`. Made from the comments of the SQL files."]
+    lines = [
+        "# Data dictionary",
+        "",
+        "The views of `gpu_almanac.duckdb`. Made from the comments of the SQL files.",
+    ]
     present = None
     for view, column, kind, meaning, about in rows:
         if view != present:

@@ -95,7 +95,7 @@ def _fill(folder: Path, warehouse: Path, build_page: Callable[[Path, Path], None
 def export(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Writes the offers and the rankings as CSV and Parquet, in a fixed order of rows."""
     offers = "from current_offering order by provider, offering_id"
-    rankings = "from tier_ranking order by tier_id, place"
+    rankings = "from tier_ranking order by tier_id, rank"
     for name, query in (("offers", offers), ("rankings", rankings)):
         for suffix in ("csv", "parquet"):
             target = str(folder / f"{name}.{suffix}").replace("'", "''")

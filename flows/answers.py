@@ -1,0 +1,230 @@
+"""What the command line answers: rows of plain values, from a published release or from the facts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from flows.settings import Settings
+from warehouse.query import ask
+
+Row = dict[str, Any]
+
+# The name for people is long where a spelling is ambiguous; a terminal shows the key, or the spelling with a mark.
+GPU_COLUMN = "coalesce(gpu_key, gpu_text || ' (ambiguous)') as gpu"
+
+RANKED_COLUMNS = f"""
+    rank, provider_name as provider, gpus_rented as gpus, {GPU_COLUMN}, plan, purchase,
+    round(objective_usd, 4) as objective_usd, round(total_usd, 2) as total_usd, is_lower_bound as at_least,
+    certainty, round(load_ratio, 3) as load_ratio, round(speed, 2) as speed, round(speed_low, 2) as speed_low,
+    round(speed_high, 2) as speed_high, speed_unit, region_text as region, freshness, age_days,
+    is_headline, would_lead_if
+"""
+
+
+class UnknownNameError(ValueError):
+    """A name that the release does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankedAnswer:
+    """Ranked offers of a tier or a job, with what a reader must know of them."""
+
+    title: str
+    rows: Sequence[Row]
+    notes: Sequence[str]
+
+
+def ranked_tier(settings: Settings, tier_id: str) -> RankedAnswer:
+    """Returns the published ranking of a tier. Raises UnknownNameError with the nearest id."""
+    found = ask(settings.database, "select tier_id, title_en, objective from tier order by tier_id").records()
+    titles = {row["tier_id"]: row for row in found}
+    if tier_id not in titles:
+        raise UnknownNameError(_unknown("tier", tier_id, list(titles), "gpu-almanac tiers"))
+    rows = ask(
+        settings.database,
+        f"select {RANKED_COLUMNS} from tier_ranking where tier_id = $tier order by rank",
+        {"tier": tier_id},
+    ).records()
+    reasons = ask(
+        settings.database,
+        "select reason, is_unknown, offers from tier_exclusion_count where tier_id = $tier",
+        {"tier": tier_id},
+    ).records()
+    tier = titles[tier_id]
+    return RankedAnswer(
+        f"{tier['title_en']} ({tier['objective']})", rows, [*_notes(rows, reasons), *_price_notes(settings)]
+    )
+
+
+def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]) -> RankedAnswer:
+    """Returns the ranking of a job given in flags, on the offers of the release; `tier_id` fills what is not given.
+
+    Raises JobError for a flag that cannot be.
+    """
+    from flows.job_flags import described_job
+    from flows.rank import rank_jobs
+    from warehouse.connection import reading
+
+    job = described_job(tier_id, flags)
+    with reading(settings.database) as connection:
+        night = connection.execute("select night from release").fetchall()[0][0]
+        ranked = rank_jobs(connection, job, night=night)
+        connection.register("ranking_of_job", ranked.ranking.to_arrow())
+        view = "ranking_of_job join current_offering using (offering_id)"
+        cursor = connection.execute(f"select {RANKED_COLUMNS} from {view} order by rank")
+        names = [column[0] for column in cursor.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    counts = (
+        ranked.exclusions.group_by("reason", "is_unknown")
+        .len("offers")
+        .sort("offers", "reason", descending=True)
+    )
+    title = f"{job['title_en'][0]} ({job['objective'][0]})"
+    return RankedAnswer(title, rows, [*_notes(rows, counts.to_dicts()), *_price_notes(settings)])
+
+
+def best_by_tier(settings: Settings) -> list[Row]:
+    """Returns one row per tier: the offer that leads it, or none."""
+    return ask(
+        settings.database,
+        f"""
+        select tier_id, gpus_rented as gpus, {GPU_COLUMN}, provider_name as provider, purchase,
+            round(objective_usd, 4) as usd, is_lower_bound as at_least, replace(objective, 'usd_', '') as unit,
+            certainty, age_days,
+            offers_ranked as ranked, offers_excluded as excluded, offers_unknown as unknown
+        from best_by_tier
+        """,
+    ).records()
+
+
+def source_list(settings: Settings, *, short: bool = False) -> list[Row]:
+    """Returns one row per source with its newest outcome."""
+    more = "" if short else ", segment, terms, is_on, last_good_night"
+    return ask(
+        settings.database,
+        f"""
+        select source_id, outcome, listings as rows, rejects, age_days, round(seconds, 1) as seconds,
+            reason{more}
+        from source_health
+        """,
+    ).records()
+
+
+def source_history(settings: Settings, source_id: str) -> tuple[Row, list[Row], list[Row]]:
+    """Returns the facts of a source, its nights from the newest on, and the findings of its newest night."""
+    facts = ask(
+        settings.database, "select * from source_health where source_id = $id", {"id": source_id}
+    ).records()
+    if not facts:
+        raise UnknownNameError(f"{source_id} has not been part of a night yet; run `gpu-almanac refresh`")
+    nights = ask(
+        settings.database,
+        """
+        select night, outcome, payloads, bytes, listings, offerings, rejects, findings,
+            round(seconds, 1) as seconds, reason
+        from source_run where source_id = $id order by night desc limit 30
+        """,
+        {"id": source_id},
+    ).records()
+    findings = ask(
+        settings.database,
+        """
+        select rule, is_hard, subject, detail from finding
+        where source_id = $id and night = (select max(night) from finding where source_id = $id)
+        order by is_hard desc, rule, subject limit 200
+        """,
+        {"id": source_id},
+    ).records()
+    return facts[0], nights, findings
+
+
+def offline_lines(settings: Settings) -> list[str]:
+    """Returns one line per group of sources that could not be reached."""
+    rows = ask(
+        settings.database,
+        """
+        select segment, string_agg(source_id, ', ' order by source_id) as ids
+        from source_health
+        where is_on and source_id <> 'list_prices' and outcome not in ('ok', 'unchanged')
+        group by segment order by segment
+        """,
+    ).records()
+    return [
+        f"{row['segment']}: no network for {row['ids']};"
+        " their last good night or the bundled list prices stand in"
+        for row in rows
+    ]
+
+
+def gpu_meaning(text: str, provider: str | None) -> Row:
+    """Returns what a GPU spelling means: one key, several candidates, or none."""
+    from transforms.offers.gpu_names import resolve_gpu
+
+    match = resolve_gpu(text, provider)
+    return {
+        "text": text,
+        "provider": provider,
+        "gpu_key": match.candidates[0] if len(match.candidates) == 1 else None,
+        "candidates": list(match.candidates),
+        "count": match.count,
+        "fraction": match.fraction,
+        "rule": match.rule,
+    }
+
+
+def region_meaning(text: str, provider: str | None) -> Row:
+    """Returns the place that a region spelling means, or nulls."""
+    from transforms.offers.regions import resolve_region
+
+    place = resolve_region(text, provider)
+    return {
+        "text": text,
+        "provider": provider,
+        "region_key": place.region_key,
+        "country": place.country,
+        "continent": place.continent,
+        "is_eu": place.is_eu,
+    }
+
+
+def collected_rows(
+    settings: Settings, source_id: str, files: Sequence[Path], *, night: date
+) -> dict[str, list[Row]]:
+    """Returns what one source gives as rows: listings, offerings, rejects, and other records."""
+    from flows.collect import collect_for_show
+
+    return collect_for_show(settings, source_id, files, night=night)
+
+
+def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    if not rows:
+        lines.append("no offer can do this job, as far as is known")
+    elif not any(row["is_headline"] for row in rows):
+        lines.append("no offer may lead: see the column would_lead_if")
+    if reasons:
+        listed = ", ".join(
+            f"{row['offers']} {row['reason']}{' (unknown)' if row['is_unknown'] else ''}" for row in reasons
+        )
+        lines.append(f"not ranked: {listed}")
+    return lines
+
+
+def _price_notes(settings: Settings) -> list[str]:
+    rows = ask(settings.database, "select night, has_live_price from release").records()
+    if rows and not rows[0]["has_live_price"]:
+        return [f"night of {rows[0]['night']}: no live price, ranked on bundled list prices"]
+    return [f"night of {rows[0]['night']}"] if rows else []
+
+
+def _unknown(what: str, value: str, known: Sequence[str], command: str) -> str:
+    shown = re.sub(r"[^\x20-\x7e]", "?", value)[:80]
+    near = get_close_matches(value, known, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return f"{shown!r} is not a {what}; {hint}`{command}` lists them"

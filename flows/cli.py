@@ -1,0 +1,286 @@
+"""The command line. Heavy libraries are imported in the commands that use them, so that answers come fast."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flows.settings import Settings, SettingsError, read_settings
+from flows.show import Format, out, say
+
+FINE, FINDINGS, WRONG_USE = 0, 1, 2
+
+app = typer.Typer(
+    name="gpu-almanac",
+    help="Cloud-GPU prices every night, and the best GPU offer for a generative-AI job.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the rows.")]
+ProviderOption = Annotated[str | None, typer.Option("--provider", help="Provider that writes it so.")]
+
+
+@app.command()
+def refresh(
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no provider; use what is bundled.")] = False,
+    source: Annotated[list[str] | None, typer.Option("--source", help="Collect only this source.")] = None,
+    night: Annotated[
+        str | None, typer.Option("--date", help="Logical date of the night, YYYY-MM-DD.")
+    ] = None,
+) -> None:
+    """Run one night: collect, rank, and publish the database and the page."""
+    from flows.nightly import run_night
+    from scrapers.registry import names
+
+    for source_id in source or []:
+        _known(source_id, names(), "source", "gpu-almanac sources")
+    settings = read_settings()
+    report = run_night(night=_night(night), offline=offline, only=tuple(source or ()))
+    _print_night(settings, report)
+    raise typer.Exit(FINDINGS if report.has_findings else FINE)
+
+
+@app.command()
+def rank(
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="Tier id; `gpu-almanac tiers` lists them.")
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Model id such as llama-3.1-70b.")] = None,
+    precision: Annotated[str | None, typer.Option("--precision", help="bf16, fp8, awq-int4 ...")] = None,
+    context: Annotated[str | None, typer.Option("--context", help="Tokens per person, such as 32k.")] = None,
+    users: Annotated[int | None, typer.Option("--users", help="People at once.")] = None,
+    min_tok_s: Annotated[
+        float | None, typer.Option("--min-tok-s", help="Floor speed for each person.")
+    ] = None,
+    region: Annotated[str | None, typer.Option("--region", help="eu, a country such as DE ...")] = None,
+    purchase: Annotated[
+        list[str] | None, typer.Option("--purchase", help="on-demand, spot or reserved; may be repeated.")
+    ] = None,
+    billing: Annotated[
+        str | None, typer.Option("--billing", help="Billed by second, minute or hour.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Rows to print.")] = 20,
+    form: FormatOption = Format.table,
+) -> None:
+    """Rank the offers for a tier, or for a job given in flags."""
+    from flows.answers import ranked_job, ranked_tier
+
+    settings = read_settings()
+    flags = {
+        "model_id": model,
+        "weight_precision": precision,
+        "context": context,
+        "concurrent_users": users,
+        "min_tokens_per_s_per_user": min_tok_s,
+        "region": region,
+        "purchase": purchase,
+        "billing": billing,
+    }
+    given = {name: value for name, value in flags.items() if value}
+    if not tier and not given:
+        raise typer.BadParameter("name a --tier, or describe a job with --model and further flags")
+    answer = ranked_job(settings, tier, given) if given else ranked_tier(settings, str(tier))
+    for line in answer.notes:
+        say(line)
+    out(answer.rows[:limit], form, title=answer.title)
+
+
+@app.command()
+def tiers(form: FormatOption = Format.table) -> None:
+    """List the workload tiers with the offer that leads each."""
+    from flows.answers import best_by_tier
+
+    out(best_by_tier(read_settings()), form)
+
+
+@app.command()
+def gpu(
+    name: Annotated[
+        str, typer.Argument(help="A spelling such as 'H100 SXM'; - reads lines: text, tab, provider.")
+    ],
+    provider: ProviderOption = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Tell which GPU a spelling means; several when it is ambiguous, none when it is unknown."""
+    from flows.answers import gpu_meaning
+
+    out([gpu_meaning(text, where) for text, where in _spellings(name, provider)], form)
+
+
+@app.command()
+def region(
+    text: Annotated[
+        str, typer.Argument(help="A spelling such as us-east-1; - reads lines: text, tab, provider.")
+    ],
+    provider: ProviderOption = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Tell which place a region spelling means."""
+    from flows.answers import region_meaning
+
+    out([region_meaning(spelling, where) for spelling, where in _spellings(text, provider)], form)
+
+
+@app.command()
+def sources(
+    source_id: Annotated[str | None, typer.Argument(help="One source, with its history.")] = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """List the sources with their newest outcome, or the nights of one source."""
+    from flows.answers import source_history, source_list
+
+    settings = read_settings()
+    if source_id is None:
+        out(source_list(settings), form)
+        return
+    from scrapers.registry import names
+
+    _known(source_id, names(), "source", "gpu-almanac sources")
+    facts, nights, findings = source_history(settings, source_id)
+    if form is Format.json:
+        out([{**facts, "nights": nights, "findings": findings}], form)
+        return
+    out([{"field": name, "value": value} for name, value in facts.items()], form, title=source_id)
+    out(nights, form, title="nights")
+    out(findings, form, title="findings")
+
+
+@app.command()
+def collect(
+    source_id: Annotated[str, typer.Argument(help="Source to collect.")],
+    from_file: Annotated[
+        list[Path] | None, typer.Option("--from-file", help="Parse this payload file; ask no provider.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Ask the provider, write nothing.")] = False,
+    form: FormatOption = Format.table,
+) -> None:
+    """Show the listings, offerings and rejects of one source, without writing the warehouse."""
+    from flows.answers import collected_rows
+    from scrapers.registry import names
+
+    _known(source_id, names(), "source", "gpu-almanac sources")
+    if bool(from_file) == dry_run:
+        raise typer.BadParameter("give payload files with --from-file, or ask the provider with --dry-run")
+    settings = read_settings()
+    parts = collected_rows(settings, source_id, tuple(from_file or ()), night=_night(None))
+    if form is Format.json:
+        out([parts], form)
+        return
+    for name, rows in parts.items():
+        out(rows, form, title=f"{name}: {len(rows)}")
+
+
+@app.command()
+def sql(
+    query: Annotated[str | None, typer.Argument(help="SQL; without it the views are listed.")] = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Query the published database."""
+    from warehouse.query import ask
+
+    views = "select view_name, comment from duckdb_views() where not internal order by view_name"
+    out(ask(read_settings().database, query or views).records(), form)
+
+
+@app.command()
+def page(
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine.")] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to serve on.")] = 8765,
+) -> None:
+    """Build the page of the published database anew, or serve it."""
+    from flows.site import rebuild, serve_site
+
+    settings = read_settings()
+    if serve:
+        serve_site(settings.site, port)
+    else:
+        say(f"built {rebuild(settings)}")
+
+
+@app.command()
+def schedule(
+    cron: Annotated[str | None, typer.Option("--cron", help="When to run; default every night.")] = None,
+    time_zone: Annotated[str | None, typer.Option("--time-zone", help="Time zone of --cron.")] = None,
+) -> None:
+    """Serve the night on a schedule until stopped."""
+    from flows.schedule import serve_schedule
+
+    settings = read_settings()
+    serve_schedule(cron=cron or settings.cron, time_zone=time_zone or settings.time_zone)
+
+
+@app.command()
+def rollback() -> None:
+    """Go back to the release before the present one."""
+    from warehouse.publish import rollback as go_back
+
+    say(f"public now shows {go_back(read_settings().home).name}")
+
+
+def main() -> None:
+    """Runs the command line; an expected error is one line on stderr and exit code 2."""
+    try:
+        app()
+    except Exception as error:
+        if not isinstance(error, (SettingsError, *_expected())):
+            raise
+        say(f"gpu-almanac: {error}")
+        sys.exit(WRONG_USE)
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """Returns the errors that are a message and not a crash, of the modules that are loaded."""
+    names = (
+        ("warehouse.connection", "WarehouseError"),
+        ("scrapers.errors", "CollectError"),
+        ("scrapers.errors", "RegistryError"),
+        ("transforms.reference.checks", "FactsError"),
+        ("page.errors", "PageError"),
+        ("flows.job_flags", "JobError"),
+        ("flows.answers", "UnknownNameError"),
+    )
+    return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
+
+
+def _known(value: str, allowed: list[str], what: str, where: str) -> None:
+    if value not in allowed:
+        near = get_close_matches(value, allowed, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise typer.BadParameter(f"{value!r} is not a {what}{hint} `{where}` lists them")
+
+
+def _night(text: str | None) -> date:
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"--date {text!r} is not a date such as 2026-11-30") from error
+
+
+def _spellings(text: str, provider: str | None) -> list[tuple[str, str | None]]:
+    if text != "-":
+        return [(text, provider)]
+    pairs = []
+    for line in sys.stdin.read().splitlines():
+        spelling, _, where = line.partition("\t")
+        pairs.append((spelling, where or provider))
+    return pairs
+
+
+def _print_night(settings: Settings, report: Any) -> None:
+    from flows.answers import best_by_tier, offline_lines, source_list
+
+    out(source_list(settings, short=True), Format.table, title=f"Sources, night of {report.night}")
+    out(best_by_tier(settings), Format.table, title="Best offer for each job")
+    for line in offline_lines(settings) if report.is_offline else ():
+        say(line)
+    say(f"published {settings.database} and {settings.site / 'index.html'}")

@@ -1,0 +1,208 @@
+"""One source in one night: ask, parse, and say how it went."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import polars as pl
+
+from flows.settings import Settings
+from scrapers import fetch
+from scrapers.captures import Captures
+from scrapers.contract import Payload, Request, Source
+from scrapers.errors import (
+    BlockedError,
+    CollectError,
+    EmptySourceError,
+    MissingCredentialError,
+    PayloadShapeError,
+    TransientFetchError,
+)
+from scrapers.registry import load_one
+from transforms.offers.listings import Records, listing_frame
+from transforms.offers.schema import INTERRUPTION, LISTING, RATE, STOCK
+from warehouse.load import CaptureRow
+
+Outcome = Literal["ok", "blocked", "skipped", "failed"]
+OFFLINE_REASON = "offline run"
+
+
+def _no_records() -> Records:
+    return Records(LISTING.to_frame(), STOCK.to_frame(), INTERRUPTION.to_frame(), RATE.to_frame())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What one source gave. Records are empty unless the outcome is ok."""
+
+    source_id: str
+    started_at: datetime
+    seconds: float
+    outcome: Outcome
+    reason: str | None = None
+    is_offline: bool = False
+    is_bundled: bool = False
+    captures: Sequence[CaptureRow] = ()
+    records: Records = field(default_factory=_no_records)
+
+
+def collect(
+    module: ModuleType, *, session: fetch.Session, night: datetime, captures: Captures | None
+) -> Collected:
+    """Returns the records of a source tonight. Raises CollectError when there are none to be had."""
+    source: Source = module.SOURCE
+    started_at, started = session.now(), time.monotonic()
+    payloads = fetch.collect_payloads(module, session=session, night=night, captures=captures)
+    records = parsed(module, payloads)
+    _check_count(source, records)
+    return Collected(
+        source_id=source.id,
+        started_at=started_at,
+        seconds=time.monotonic() - started,
+        outcome="ok",
+        is_bundled=is_bundled(source),
+        captures=[_capture_row(payload) for payload in payloads],
+        records=records,
+    )
+
+
+def not_collected(source_id: str, error: BaseException, *, started_at: datetime, seconds: float) -> Collected:
+    """Returns the outcome that belongs to `error`: blocked, skipped or failed, with its message as the reason."""
+    outcome: Outcome = "failed"
+    if isinstance(error, BlockedError):
+        outcome = "blocked"
+    elif isinstance(error, MissingCredentialError):
+        outcome = "skipped"
+    is_ours = isinstance(error, CollectError)
+    reason = str(error) if is_ours else f"the parser broke: {type(error).__name__}: {error}"
+    return Collected(
+        source_id=source_id,
+        started_at=started_at,
+        seconds=seconds,
+        outcome=outcome,
+        reason=" ".join(reason.split())[:500],
+        is_offline=isinstance(error, TransientFetchError) and error.is_offline,
+    )
+
+
+def left_out(source_id: str, reason: str, *, at: datetime) -> Collected:
+    """Returns the outcome of a source that is not asked tonight."""
+    return Collected(
+        source_id=source_id,
+        started_at=at,
+        seconds=0.0,
+        outcome="skipped",
+        reason=reason,
+        is_offline=reason == OFFLINE_REASON,
+    )
+
+
+def parsed(module: ModuleType, payloads: Iterable[Payload]) -> Records:
+    """Returns the records of all payloads of a source. Raises PayloadShapeError."""
+    frames = [listing_frame(module.parse(payload), payload) for payload in payloads] or [_no_records()]
+    return Records(
+        listings=pl.concat([frame.listings for frame in frames]),
+        stock=pl.concat([frame.stock for frame in frames]),
+        interruptions=pl.concat([frame.interruptions for frame in frames]),
+        rates=pl.concat([frame.rates for frame in frames]),
+    )
+
+
+def is_bundled(source: Source) -> bool:
+    """Whether a source travels with the package and needs no network."""
+    return all(request.url.startswith("bundled:") for request in source.requests) and bool(source.requests)
+
+
+def segments_of(sources: Iterable[Source]) -> dict[str, str]:
+    """Returns the segment of each source that has one; a bundled list holds many providers, each with its own."""
+    return {source.id: source.segment for source in sources if source.segment and not is_bundled(source)}
+
+
+def wanted(sources: Mapping[str, Source], settings: Settings) -> dict[str, str | None]:
+    """Returns for each source None when it is on, or the reason why it is off."""
+    off: dict[str, str | None] = {}
+    for name, source in sources.items():
+        is_on = (source.default_on or name in settings.turned_on) and name not in settings.turned_off
+        by_owner = "turned off by GPU_ALMANAC_SOURCES_OFF" if name in settings.turned_off else None
+        off[name] = None if is_on else by_owner or source.off_reason or "off"
+    return off
+
+
+def collect_for_show(
+    settings: Settings, source_id: str, files: Sequence[Path], *, night: date
+) -> dict[str, list[dict[str, Any]]]:
+    """Returns the records of one source as rows by kind; from payload files, or from the provider without them.
+
+    A file name that holds the part of a request is taken for its answer; the parser tells the rest by content.
+    """
+    from transforms.offers.normalise import normalise
+
+    module = load_one(source_id)
+    at = datetime.combine(night, datetime.min.time(), UTC)
+    if files:
+        payloads = [_file_payload(module.SOURCE, path, at) for path in files]
+    else:
+        session = fetch.Session(fetch.Settings(contact=settings.contact))
+        payloads = fetch.collect_payloads(module, session=session, night=at)
+    records = parsed(module, payloads)
+    made = normalise(
+        records.listings,
+        records.stock,
+        records.interruptions,
+        rates=records.rates,
+        night=night,
+        segments=segments_of([module.SOURCE]),
+    )
+    frames = {
+        "listings": records.listings,
+        "offerings": made.offerings,
+        "rejects": made.rejects,
+        "findings": made.findings,
+        "stock": records.stock,
+        "interruptions": records.interruptions,
+        "rates": records.rates,
+    }
+    return {name: frame.to_dicts() for name, frame in frames.items()}
+
+
+def _file_payload(source: Source, path: Path, at: datetime) -> Payload:
+    requests: tuple[Request, ...] = (*source.requests, *source.keyed_requests)
+    match = next((request for request in requests if request.part in path.name), None)
+    try:
+        body = path.read_bytes()
+    except OSError as error:
+        raise PayloadShapeError(path.name, "file", error.strerror or str(error)) from error
+    return Payload(
+        source_id=source.id,
+        part=match.part if match else path.stem,
+        url=match.url if match else source.pricing_url,
+        fetched_at=at,
+        body=body,
+    )
+
+
+def _check_count(source: Source, records: Records) -> None:
+    found = records.listings.height
+    if found < source.min_listings:
+        raise EmptySourceError(
+            f"{source.id}: {found} listings, where at least {source.min_listings} are usual"
+        )
+
+
+def _capture_row(payload: Payload) -> CaptureRow:
+    return CaptureRow(
+        part=payload.part,
+        url=payload.url,
+        status=payload.status,
+        content_type=payload.content_type,
+        bytes=len(payload.body),
+        capture_sha256=hashlib.sha256(payload.body).hexdigest(),
+        fetched_at=payload.fetched_at,
+    )

@@ -1,0 +1,121 @@
+"""Prints rows for people and for programs. Results go to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    md = "md"
+
+
+NUMBERS = (int, float, Decimal)
+WIDE_CONSOLE = 160
+
+
+def out(rows: Sequence[Mapping[str, Any]], form: Format, *, title: str | None = None) -> None:
+    """Prints `rows`, which all have the same keys, to stdout in the given form."""
+    if form is Format.json:
+        sys.stdout.write(json.dumps(rows, indent=2, default=_plain, ensure_ascii=False) + "\n")
+    elif form is Format.csv:
+        _csv(rows)
+    elif form is Format.md:
+        _markdown(rows)
+    else:
+        _table(rows, title)
+
+
+def say(text: str) -> None:
+    """Prints a line for people to stderr."""
+    sys.stderr.write(text + "\n")
+
+
+def usd(value: float | Decimal | None) -> str:
+    """Returns a price with two decimals from 0.10 on, with four digits below; "-" when there is none."""
+    if value is None:
+        return "-"
+    amount = float(value)
+    return f"${amount:,.2f}" if amount >= 0.10 else f"${amount:.4g}"
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        return
+    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: _cell(value, empty="") for key, value in row.items()} for row in rows)
+
+
+def _markdown(rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        return
+    sys.stdout.write("| " + " | ".join(rows[0]) + " |\n")
+    sys.stdout.write("|" + "---|" * len(rows[0]) + "\n")
+    for row in rows:
+        cells = (_cell(value, empty="").replace("|", "\\|").replace("\n", " ") for value in row.values())
+        sys.stdout.write("| " + " | ".join(cells) + " |\n")
+
+
+def _table(rows: Sequence[Mapping[str, Any]], title: str | None) -> None:
+    console = Console(width=None if sys.stdout.isatty() else WIDE_CONSOLE, highlight=False)
+    if not rows:
+        console.print(Text(f"{title}: no rows" if title else "no rows"))
+        return
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        is_number = all(
+            isinstance(value, NUMBERS) and not isinstance(value, bool) for value in values if value
+        )
+        table.add_column(
+            name,
+            justify="right" if is_number and any(values) else "left",
+            no_wrap=name.endswith("_id") or name == "unit",
+            overflow="fold",
+        )
+    for row in rows:
+        # Text from outside may hold console markup: Text never reads it.
+        table.add_row(*(Text(_cell(value, empty="-")) for value in row.values()))
+    console.print(table)
+
+
+def _cell(value: Any, *, empty: str) -> str:
+    if value is None:
+        return empty
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}".replace(",", "")
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    if isinstance(value, list | tuple):
+        return " ".join(str(item) for item in value)
+    return _printable(str(value))
+
+
+def _printable(text: str) -> str:
+    """Returns the text without control characters, which could move the cursor of a terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")

@@ -1,0 +1,188 @@
+"""The command line as a user runs it, on one offline night."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from flows.cli import main; sys.argv[0] = 'gpu-almanac'; main()",
+]
+
+
+def run(home: Path, *words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "GPU_ALMANAC_HOME": str(home), "PREFECT_HOME": str(home / "prefect")}
+    return subprocess.run(
+        [*COMMAND, *words],
+        capture_output=True,
+        text=True,
+        input=text,
+        env=environ,
+        check=False,
+        cwd=home.parent,
+    )
+
+
+def rows(home: Path, *words: str, text: str | None = None) -> list[dict[str, object]]:
+    done = run(home, *words, "--format", "json", text=text)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    home = tmp_path_factory.mktemp("cli") / "almanac"
+    return home, run(home, "refresh", "--offline", "--date", "2026-11-30")
+
+
+@pytest.fixture(scope="module")
+def home(night: tuple[Path, subprocess.CompletedProcess[str]]) -> Path:
+    return night[0]
+
+
+def test_an_offline_refresh_prints_sources_and_winners(
+    night: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    home, done = night
+    assert done.returncode == 0, done.stderr
+    assert "list_prices" in done.stdout
+    assert "rt-chat-70b" in done.stdout
+    assert "hyperscaler: no network for" in done.stderr
+    assert (home / "public" / "gpu_almanac.duckdb").is_file()
+    assert (home / "public" / "site" / "index.html").is_file()
+
+
+def test_every_tier_has_a_ranking_or_an_honest_unknown(home: Path) -> None:
+    found = rows(home, "tiers")
+    assert len(found) == 37
+    for row in found:
+        counts = [row["ranked"], row["excluded"], row["unknown"]]
+        assert sum(int(str(count)) for count in counts) == int(
+            str(rows(home, "sql", "select count(*) as n from current_offering")[0]["n"])
+        ), row
+        assert row["ranked"] or row["unknown"], row
+
+
+def test_rank_of_a_tier_and_of_a_job_in_flags(home: Path) -> None:
+    tier = rows(home, "rank", "--tier", "rt-chat-70b", "--limit", "3")
+    assert [row["rank"] for row in tier] == [1, 2, 3]
+    changed = rows(home, "rank", "--tier", "rt-chat-70b", "--region", "eu", "--limit", "3")
+    assert changed != tier
+    own = rows(
+        home, "rank", "--model", "llama-3.1-8b", "--precision", "bf16", "--context", "8k", "--users", "4"
+    )
+    assert own
+    assert all(row["load_ratio"] <= 0.92 for row in own)  # type: ignore[operator]
+    for form, begins in (
+        ("csv", "rank,provider"),
+        ("md", "| rank | provider"),
+        ("table", "Interactive chat"),
+    ):
+        done = run(home, "rank", "--tier", "rt-chat-70b", "--format", form)
+        assert done.stdout.lstrip().startswith(begins), form
+        assert "ranked on bundled list prices" in done.stderr
+
+
+def test_spellings_are_resolved_from_an_argument_and_from_lines(home: Path) -> None:
+    (one,) = rows(home, "gpu", "p5.48xlarge", "--provider", "aws")
+    assert (one["gpu_key"], str(one["count"])) == ("H100-SXM5-80GB", "8.0")
+    (bare,) = rows(home, "gpu", "A100")
+    assert bare["gpu_key"] is None
+    assert len(bare["candidates"]) > 1  # type: ignore[arg-type]
+    many = rows(home, "gpu", "-", text="L40S\nnot a gpu\nStandard_ND96isr_H100_v5\tazure\n")
+    assert [row["gpu_key"] for row in many] == ["L40S-48GB", None, "H100-SXM5-80GB"]
+    (place,) = rows(home, "region", "fr-par-2", "--provider", "scaleway")
+    assert (place["country"], place["is_eu"]) == ("FR", True)
+
+
+def test_sources_and_sql(home: Path) -> None:
+    listed = {row["source_id"]: row for row in rows(home, "sources")}
+    assert listed["list_prices"]["outcome"] == "ok"
+    assert listed["vast"]["outcome"] == "skipped"
+    assert listed["coreweave"]["outcome"] == "off"
+    (one,) = rows(home, "sources", "list_prices")
+    assert one["nights"]
+    assert rows(home, "sql", "select 1 as x") == [{"x": 1}]
+    assert {"current_offering", "best_by_tier"} <= {row["view_name"] for row in rows(home, "sql")}
+
+
+def test_collect_parses_a_file_without_a_warehouse(tmp_path: Path) -> None:
+    payload = next((ROOT / "tests" / "captures" / "vast").glob("payload.*"))
+    (parts,) = rows(tmp_path / "none", "collect", "vast", "--from-file", str(payload))
+    assert parts["listings"]
+    assert len(parts["listings"]) == len(parts["offerings"]) + len(parts["rejects"])  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rank",), "name a --tier"),
+        (("rank", "--tier", "rt-chat-70"), "did you mean rt-chat-70b"),
+        (("rank", "--model", "llama-3.1-8", "--users", "1"), "did you mean 'llama-3.1-8b'"),
+        (
+            ("rank", "--model", "llama-3.1-8b", "--context", "many"),
+            "--context 'many' is not a number of tokens",
+        ),
+        (("rank", "--model", "llama-3.1-8b", "--context", "1M"), "above the"),
+        (("rank", "--model", "llama-3.1-8b", "--users", "-3"), "must be above 0"),
+        (("rank", "--model", "llama-3.1-8b", "--purchase", "free"), "not one of on-demand"),
+        (("sources", "vats"), "did you mean vast"),
+        (("collect", "vast"), "--from-file"),
+        (("collect", "vast", "--from-file", "nowhere.json"), "No such file"),
+        (("sql", "select nothing"), "sql: "),
+        (("refresh", "--date", "soon"), "is not a date"),
+        (("refresh", "--date", "2026-11-29", "--offline"), "lies before 2026-11-30"),
+        (("schedule", "--cron", "whenever"), "is not a cron line"),
+        (("schedule", "--time-zone", "Mars/Base"), "is not a time zone"),
+        (("page", "--serve", "--port", "99999"), "less than or equal to 65535"),
+    ],
+)
+def test_wrong_use_is_one_line_and_code_2(home: Path, words: tuple[str, ...], said: str) -> None:
+    done = run(home, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_release_the_answer_says_what_to_do(tmp_path: Path) -> None:
+    for words in (("tiers",), ("rank", "--tier", "rt-chat-70b"), ("sql", "select 1"), ("page", "--serve")):
+        done = run(tmp_path / "empty", *words)
+        assert done.returncode == 2
+        assert "run `gpu-almanac refresh` first" in done.stderr
+
+
+def test_help_names_every_command() -> None:
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    for command in ("refresh", "rank", "tiers", "gpu", "sources", "collect", "sql", "page", "schedule"):
+        assert f" {command} " in done.stdout
+        own = subprocess.run([*COMMAND, command, "--help"], capture_output=True, text=True, check=True)
+        assert "Usage:" in own.stdout
+
+
+def test_rank_of_a_tier_imports_nothing_heavy(home: Path) -> None:
+    program = (
+        "import sys; from flows.cli import app; app(['rank', '--tier', 'rt-chat-70b'], standalone_mode=False);"
+        "sys.exit(', '.join(name for name in ('prefect', 'polars', 'pyarrow', 'httpx') if name in sys.modules) or 0)"
+    )
+    environ = {**os.environ, "GPU_ALMANAC_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environ, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_terminal_codes_from_outside_are_not_printed() -> None:
+    from flows.show import _cell
+
+    assert _cell("a\x1b[2Jb\nc", empty="-") == "a [2Jb c"
