@@ -19,11 +19,13 @@ Row = dict[str, Any]
 GPU_COLUMN = "coalesce(gpu_key, gpu_text || ' (ambiguous)') as gpu"
 
 RANKED_COLUMNS = f"""
-    rank, provider_name as provider, gpus_rented as gpus, {GPU_COLUMN}, plan, purchase,
-    round(objective_usd, 4) as objective_usd, round(total_usd, 2) as total_usd, is_lower_bound as at_least,
-    certainty, round(load_ratio, 3) as load_ratio, round(speed, 2) as speed, round(speed_low, 2) as speed_low,
-    round(speed_high, 2) as speed_high, speed_unit, region_text as region, freshness, age_days,
-    is_headline, would_lead_if
+    rank, provider, gpus_rented as gpus, {GPU_COLUMN}, plan, purchase, term_months,
+    round(objective_usd, 6) as objective_usd, round(total_usd, 2) as total_usd, is_lower_bound,
+    round(price_usd_per_instance_hour, 4) as price_usd_per_instance_hour, instances, gpus_per_replica, replicas,
+    verdict, round(need_gib, 2) as need_gib, round(usable_gib, 2) as usable_gib, round(load_ratio, 3) as load_ratio,
+    round(speed, 3) as speed, round(speed_low, 3) as speed_low, round(speed_high, 3) as speed_high, speed_unit,
+    round(ttft_ms, 1) as ttft_ms, certainty, limiting_factor, is_calibrated, engine, flags,
+    region_text, availability, evidence, freshness, price_date, age_days, is_headline, would_lead_if
 """
 
 
@@ -89,13 +91,35 @@ def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]
     return RankedAnswer(title, rows, [*_notes(rows, counts.to_dicts()), *_price_notes(settings)])
 
 
+def in_short(rows: Sequence[Row]) -> list[Row]:
+    """Returns ranked rows with the columns that fit a terminal; the other formats have them all."""
+    return [
+        {
+            "rank": row["rank"],
+            "offer": f"{row['gpus']:g} x {row['gpu']}",
+            "provider": row["provider"],
+            "pay": row["purchase"],
+            "usd": row["objective_usd"],
+            "bill_usd": f"{'at least ' if row['is_lower_bound'] else ''}{row['total_usd']:,.2f}",
+            "load": f"{row['load_ratio']:.0%}" if row["load_ratio"] is not None else None,
+            "speed": _band(row),
+            "sure": row["certainty"],
+            "age_days": row["age_days"],
+            "note": "leads"
+            if row["is_headline"]
+            else row["would_lead_if"] and f"if not {row['would_lead_if']}",
+        }
+        for row in rows
+    ]
+
+
 def best_by_tier(settings: Settings) -> list[Row]:
     """Returns one row per tier: the offer that leads it, or none."""
     return ask(
         settings.database,
         f"""
-        select tier_id, gpus_rented as gpus, {GPU_COLUMN}, provider_name as provider, purchase,
-            round(objective_usd, 4) as usd, is_lower_bound as at_least, replace(objective, 'usd_', '') as unit,
+        select tier_id, gpus_rented as gpus, {GPU_COLUMN}, provider, purchase,
+            round(objective_usd, 6) as usd, is_lower_bound as at_least, replace(objective, 'usd_', '') as unit,
             certainty, age_days,
             offers_ranked as ranked, offers_excluded as excluded, offers_unknown as unknown
         from best_by_tier
@@ -149,7 +173,7 @@ def offline_lines(settings: Settings) -> list[str]:
     rows = ask(
         settings.database,
         """
-        select segment, string_agg(source_id, ', ' order by source_id) as ids
+        select coalesce(segment, 'exchange rates') as segment, string_agg(source_id, ', ' order by source_id) as ids
         from source_health
         where is_on and source_id <> 'list_prices' and outcome not in ('ok', 'unchanged')
         group by segment order by segment
@@ -200,6 +224,12 @@ def collected_rows(
     from flows.collect import collect_for_show
 
     return collect_for_show(settings, source_id, files, night=night)
+
+
+def _band(row: Row) -> str | None:
+    if row["speed"] is None:
+        return None
+    return f"{row['speed']:.4g} ({row['speed_low']:.3g} to {row['speed_high']:.3g}) {row['speed_unit']}"
 
 
 def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[str]:

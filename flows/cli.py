@@ -71,7 +71,7 @@ def rank(
     form: FormatOption = Format.table,
 ) -> None:
     """Rank the offers for a tier, or for a job given in flags."""
-    from flows.answers import ranked_job, ranked_tier
+    from flows.answers import in_short, ranked_job, ranked_tier
 
     settings = read_settings()
     flags = {
@@ -90,7 +90,8 @@ def rank(
     answer = ranked_job(settings, tier, given) if given else ranked_tier(settings, str(tier))
     for line in answer.notes:
         say(line)
-    out(answer.rows[:limit], form, title=answer.title)
+    rows = answer.rows[:limit]
+    out(in_short(rows) if form is Format.table else rows, form, title=answer.title)
 
 
 @app.command()

@@ -27,7 +27,8 @@ class Format(StrEnum):
 
 
 NUMBERS = (int, float, Decimal)
-WIDE_CONSOLE = 160
+# Where no terminal folds them, rows stay on one line, so that other programs can read them.
+PIPE_WIDTH = 1000
 
 
 def out(rows: Sequence[Mapping[str, Any]], form: Format, *, title: str | None = None) -> None:
@@ -74,7 +75,7 @@ def _markdown(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], title: str | None) -> None:
-    console = Console(width=None if sys.stdout.isatty() else WIDE_CONSOLE, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
     if not rows:
         console.print(Text(f"{title}: no rows" if title else "no rows"))
         return

@@ -84,8 +84,8 @@ def test_rank_of_a_tier_and_of_a_job_in_flags(home: Path) -> None:
     assert own
     assert all(row["load_ratio"] <= 0.92 for row in own)  # type: ignore[operator]
     for form, begins in (
-        ("csv", "rank,provider"),
-        ("md", "| rank | provider"),
+        ("csv", "rank,provider,gpus"),
+        ("md", "| rank | provider | gpus"),
         ("table", "Interactive chat"),
     ):
         done = run(home, "rank", "--tier", "rt-chat-70b", "--format", form)

@@ -12,6 +12,7 @@ select
     lead_offer.gpu_key,
     lead_offer.gpu_count,
     lead_offer.gpus_rented,
+    lead_offer.provider,
     lead_offer.provider_name,
     lead_offer.plan,
     lead_offer.purchase,
