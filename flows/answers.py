@@ -58,10 +58,12 @@ def ranked_tier(settings: Settings, tier_id: str) -> RankedAnswer:
         "select reason, is_unknown, offers from tier_exclusion_count where tier_id = $tier",
         {"tier": tier_id},
     ).records()
+    following = ask(
+        settings.database, "select * from runner_up where tier_id = $tier", {"tier": tier_id}
+    ).records()
     tier = titles[tier_id]
-    return RankedAnswer(
-        f"{tier['title_en']} ({tier['objective']})", rows, [*_notes(rows, reasons), *_price_notes(settings)]
-    )
+    notes = [*_notes(rows, reasons), *_next_note(following), *_price_notes(settings)]
+    return RankedAnswer(f"{tier['title_en']} ({tier['objective']})", rows, notes)
 
 
 def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]) -> RankedAnswer:
@@ -243,6 +245,16 @@ def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[st
             f"{row['offers']} {row['reason']}{' (unknown)' if row['is_unknown'] else ''}" for row in reasons
         )
         lines.append(f"not ranked: {listed}")
+    return lines
+
+
+def _next_note(following: Sequence[Row]) -> list[str]:
+    lines = []
+    for row in following:
+        line = f"next: {row['gpus_rented']:g} x {row['gpu_name']} at {row['provider_name']}, {row['more_usd']:,.2f} USD more"
+        if row["break_even_usd_per_instance_hour"] is not None:
+            line += f"; it would win below {row['break_even_usd_per_instance_hour']:.4g} USD an hour"
+        lines.append(line)
     return lines
 
 

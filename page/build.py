@@ -81,7 +81,12 @@ def _pages(night: Night, t: Texts) -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield (
             f"jobs/{job.tier['tier_id']}/index.html",
             "job.j2",
-            {"job": job, "firmness": jobs.firmness(t, job), "looked_at": jobs.looked_at(job)},
+            {
+                "job": job,
+                "firmness": jobs.firmness(t, job),
+                "looked_at": jobs.looked_at(job),
+                "next_lost": jobs.why_the_next_lost(t, job.runner_up) if job.runner_up else [],
+            },
         )
     table = offers.table(t, night.offers)
     yield "offers/index.html", "offers.j2", {"table": table, "first_rows": offers.FIRST_ROWS}
@@ -108,6 +113,7 @@ def _environment(t: Texts) -> Environment:
         reasons=reasons,
         name=name,
         hardware=phrases.hardware,
+        offer_at=phrases.offer_at,
         bill_amount=phrases.bill_amount,
         phase=phase,
         web=offers.web,

@@ -95,6 +95,8 @@ QUALIFY row_number() OVER (
 ORDER BY tier_id, margin_ratio NULLS LAST, price_usd_per_instance_hour NULLS LAST, offering_id
 """
 
+RUNNERS_UP = "SELECT * FROM runner_up ORDER BY tier_id"
+
 SOURCES = "SELECT * FROM source_health ORDER BY is_on DESC, name, source_id"
 
 
@@ -110,6 +112,7 @@ class Night:
     exclusion_counts: dict[str, list[Row]]
     cheaper: dict[str, list[Row]]
     near_misses: dict[str, list[Row]]
+    runners_up: dict[str, list[Row]]
     sources: list[Row]
 
 
@@ -133,6 +136,7 @@ def read(database: Path) -> Night:
             exclusion_counts=_by_tier(_rows(connection, EXCLUSION_COUNTS)),
             cheaper=_by_tier(_rows(connection, CHEAPER)),
             near_misses=_by_tier(_rows(connection, NEAR_MISSES)),
+            runners_up=_by_tier(_rows(connection, RUNNERS_UP)),
             sources=_rows(connection, SOURCES),
         )
 

@@ -64,6 +64,7 @@ class Job:
     exclusions: list[Row]
     cheaper: list[Row]
     near_misses: list[Row]
+    runner_up: Row | None
 
 
 def describe(t: Texts, night: Night, tier: Row) -> Job:
@@ -84,6 +85,7 @@ def describe(t: Texts, night: Night, tier: Row) -> Job:
         exclusions=night.exclusion_counts.get(tier_id, []),
         cheaper=night.cheaper.get(tier_id, []),
         near_misses=night.near_misses.get(tier_id, []),
+        runner_up=next(iter(night.runners_up.get(tier_id, [])), None),
     )
 
 
@@ -124,6 +126,25 @@ def firmness(t: Texts, job: Job) -> list[tuple[Markup, Markup]]:
             (t.say("its machine-hour costs more than %(price)s", price=price), t.say("It loses place 1"))
         )
     return lines
+
+
+def why_the_next_lost(t: Texts, runner_up: Row) -> list[tuple[Markup, str]]:
+    """Returns why the next offer costs more, in USD by cause; what is less than a cent is left out."""
+    causes = {
+        "more_by_price_usd": t.say("Price of a GPU-hour"),
+        "more_by_gpus_usd": t.say("Number of GPUs"),
+        "more_by_hours_usd": t.say("Paid hours: speed and rounding"),
+        "more_by_startup_usd": t.say("Start-up"),
+        "more_by_storage_usd": t.say("Storage"),
+        "more_by_egress_usd": t.say("Outgoing data"),
+        "more_by_interruption_usd": t.say("Work lost to interruptions"),
+        "more_by_commitment_usd": t.say("Commitment that is not used"),
+    }
+    return [
+        (cause, f"{'+' if runner_up[column] > 0 else '−'}{t.money(abs(runner_up[column]))}")
+        for column, cause in causes.items()
+        if runner_up[column] is not None and abs(runner_up[column]) >= 0.005
+    ]
 
 
 def _conditions(t: Texts, tier: Row) -> list[tuple[Markup, object]]:

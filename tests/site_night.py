@@ -14,6 +14,7 @@ from transforms.offers.schema import OFFERING
 from transforms.reference.tables import read
 from transforms.workloads.jobs import tier_jobs
 from transforms.workloads.schema import EXCLUSION, RANKING
+from warehouse.connection import sql_files
 
 NIGHT = date(2026, 11, 30)
 HOSTILE_NAME = '<img src=x onerror="alert(1)">'
@@ -328,4 +329,5 @@ def write(path: Path, *, live: bool = True, count: int = 260) -> Path:
         for name, frame in tables.items():
             connection.register("frame", frame.to_arrow())
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM frame")
+        connection.execute(dict(sql_files("views"))["runner_up"])
     return path

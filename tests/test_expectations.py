@@ -14,7 +14,6 @@ from scrapers.contract import Payload
 from scrapers.providers import list_prices
 from transforms.offers.listings import listing_frame
 from transforms.offers.normalise import normalise
-from transforms.workloads.explain import explain
 from transforms.workloads.hardware import hardware
 from transforms.workloads.jobs import job, tier_jobs
 from transforms.workloads.performance import performance
@@ -236,10 +235,10 @@ def test_16_qlora_70b() -> None:
     rows = table("qlora-70b")
     assert rows.filter(is_gpu("-(24|32|48)GB$"), pl.col("gpu_count") == 1).is_empty()
     assert (rows.head(5)["gpus_rented"] == 1).all()
-    near = explain(all_tiers(), bundled(), "qlora-70b").near_misses
-    misses = bundled().filter(pl.col("offering_id").is_in([row["offering_id"] for row in near]))
+    near = all_tiers().exclusions.filter("is_near_miss", pl.col("tier_id") == "qlora-70b")
+    misses = bundled().filter(pl.col("offering_id").is_in(near["offering_id"].implode()))
     assert misses.filter(is_gpu("-48GB$")).height
-    assert {row["reason"] for row in near} == {"memory"}
+    assert set(near["reason"]) == {"memory"}
 
 
 def test_17_full_8b() -> None:
@@ -262,10 +261,8 @@ def test_18_full_70b() -> None:
 
 def test_19_pretraining_says_what_is_missing() -> None:
     assert table("pre-7b-1t").is_empty()
-    why = explain(all_tiers(), bundled(), "pre-7b-1t")
-    assert why.winner is None
-    assert why.unknown_offers > 0
-    assert ("fabric", True) in why.reasons.select("reason", "is_unknown").rows()
+    excluded = all_tiers().exclusions.filter(pl.col("tier_id") == "pre-7b-1t")
+    assert ("fabric", True) in excluded.select("reason", "is_unknown").rows()
 
 
 def test_19_pretraining_on_64_cards_with_a_stated_fabric() -> None:

@@ -1,42 +1,11 @@
 -- tier_exclusion: the offers that cannot do the job of a tier, with one reason each.
 -- Grain: tier_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB.
--- Reads: exclusion, current_offering. Read by: page, command line, exports.
+-- Reads: exclusion, offer_in_brief. Read by: page, command line, exports.
 create or replace view tier_exclusion as
-select
-    exclusion.*,
-    current_offering.source_id,
-    current_offering.provider,
-    current_offering.provider_name,
-    current_offering.segment,
-    current_offering.product,
-    current_offering.plan,
-    current_offering.gpu_name,
-    current_offering.gpu_text,
-    current_offering.gpu_key,
-    current_offering.gpu_candidates,
-    current_offering.gpu_count,
-    current_offering.vram_gib,
-    current_offering.link,
-    current_offering.purchase,
-    current_offering.term_months,
-    current_offering.region_text,
-    current_offering.region_key,
-    current_offering.country,
-    current_offering.price_usd_per_gpu_hour,
-    current_offering.price_usd_per_instance_hour,
-    current_offering.price_state,
-    current_offering.billing_increment_s,
-    current_offering.storage_usd_per_gb_month,
-    current_offering.egress_usd_per_gb,
-    current_offering.availability,
-    current_offering.evidence,
-    current_offering.freshness,
-    current_offering.price_date,
-    current_offering.age_days,
-    current_offering.source_url
+select exclusion.*, offer_in_brief.* exclude (offering_id)
 from exclusion
-join current_offering using (offering_id)
+join offer_in_brief using (offering_id)
 order by exclusion.tier_id, exclusion.reason, exclusion.offering_id;
 
 comment on view tier_exclusion is 'the offers that cannot do the job of a tier, with one reason each';
