@@ -251,7 +251,8 @@ def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[st
 def _next_note(following: Sequence[Row]) -> list[str]:
     lines = []
     for row in following:
-        line = f"next: {row['gpus_rented']:g} x {row['gpu_name']} at {row['provider_name']}, {row['more_usd']:,.2f} USD more"
+        offer = f"{row['gpus_rented']:g} x {row['gpu_name']} at {row['provider_name']}"
+        line = f"next: {offer}, {row['more_usd']:,.2f} USD more"
         if row["break_even_usd_per_instance_hour"] is not None:
             line += f"; it would win below {row['break_even_usd_per_instance_hour']:.4g} USD an hour"
         lines.append(line)

@@ -121,8 +121,8 @@ def is_bundled(source: Source) -> bool:
 
 
 def segments_of(sources: Iterable[Source]) -> dict[str, str]:
-    """Returns the segment of each source that has one; a bundled list holds many providers, each with its own."""
-    return {source.id: source.segment for source in sources if source.segment and not is_bundled(source)}
+    """Returns the segment of each source that has one; a list of many providers has none of its own."""
+    return {source.id: source.segment for source in sources if source.segment}
 
 
 def wanted(sources: Mapping[str, Source], settings: Settings) -> dict[str, str | None]:

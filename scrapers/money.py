@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal, get_args
 
-from scrapers.contract import PriceUnit, Quantity
+from scrapers.contract import PriceState, PriceUnit, Quantity
 
 Per = Literal["gpu", "instance", "vcpu", "gb", "token"]
 
@@ -35,6 +35,13 @@ class Money:
     is_from: bool = False
     is_contact: bool = False
     is_blank: bool = False
+
+    @property
+    def state(self) -> PriceState:
+        """What kind of price it is: none without asking the seller, a lower bound, or a price."""
+        if self.is_contact:
+            return "contact_sales"
+        return "from_price" if self.is_from else "priced"
 
 
 CURRENCY_SIGNS = {

@@ -11,20 +11,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from types import ModuleType
-from typing import get_args, get_type_hints
+from typing import get_args
 from urllib.parse import urlsplit
 
 import scrapers.providers
-from scrapers.contract import Request, Source
+from scrapers.contract import Request, Segment, Source, Terms
 from scrapers.errors import RegistryError
 
 ID = re.compile(r"[a-z][a-z0-9_]*")
 HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 OPTIONAL = frozenset(
-    {"keyed_requests", "auth", "off_reason", "billing_increment_s", "billing_minimum_s", "billing_source"}
+    {
+        "segment",
+        "keyed_requests",
+        "auth",
+        "off_reason",
+        "billing_increment_s",
+        "billing_minimum_s",
+        "billing_source",
+    }
 )
-EXCHANGE_RATES = frozenset({"ecb"})
 BUNDLED = "bundled"
 
 
@@ -90,10 +97,10 @@ def _check_metadata(source: Source) -> Iterator[str]:
         value = getattr(source, field.name)
         if field.name not in OPTIONAL and (value is None or (isinstance(value, str) and not value.strip())):
             yield f"{field.name} is empty"
-    for field_name in ("segment", "terms"):
-        allowed = get_args(get_type_hints(Source)[field_name])
-        if getattr(source, field_name) not in allowed:
-            yield f"{field_name} is {getattr(source, field_name)!r}, not one of {', '.join(allowed)}"
+    if source.segment is not None and source.segment not in get_args(Segment):
+        yield f"segment is {source.segment!r}, not one of {', '.join(get_args(Segment))}"
+    if source.terms not in get_args(Terms):
+        yield f"terms is {source.terms!r}, not one of {', '.join(get_args(Terms))}"
     for field_name in ("homepage", "pricing_url", "terms_url"):
         if urlsplit(getattr(source, field_name)).scheme not in ("https", BUNDLED):
             yield f"{field_name} is no https address"
@@ -101,7 +108,7 @@ def _check_metadata(source: Source) -> Iterator[str]:
         yield "its terms are restricted, but default_on is set"
     if not source.default_on and not source.off_reason:
         yield "it is off, but off_reason is empty"
-    if source.min_listings < (0 if source.id in EXCHANGE_RATES else 1):
+    if source.min_listings < (0 if source.segment is None else 1):
         yield "min_listings must be 1 or more"
     if source.pace_s < 0 or source.max_body_mb <= 0 or source.cadence.total_seconds() <= 0:
         yield "pace_s, max_body_mb and cadence must be positive"

@@ -118,6 +118,42 @@ def test_case_and_spaces_around_a_known_spelling_do_not_matter() -> None:
         ("RTX PRO Server 6000", "aws", "RTXPRO6000-SE-96GB", None, None),
         ("BM.GPU.H100.8", "oracle", "H100-SXM5-80GB", 8, None),
         ("Quadro_RTX_6000_16GB", "fluidstack", "QUADRO-RTX6000-24GB", None, None),
+        # sizes of one family: the size says the count, and where it does not, the count stays open
+        ("g5.2xlarge", "aws", "A10G-24GB", 1, None),
+        ("g6.24xlarge", "aws", "L4-24GB", 4, None),
+        ("g6e.2xlarge", "aws", "L40S-48GB", 1, None),
+        ("g5.96xlarge", "aws", "A10G-24GB", None, None),
+        ("g4ad.8xlarge", "aws", "V520-8GB", 2, None),
+        ("g5g.16xlarge", "aws", "T4G-16GB", 2, None),
+        ("g6f.xlarge", "aws", "L4-24GB", 1, "0.125"),
+        ("g6f.4xlarge", "aws", "L4-24GB", 1, "0.5"),
+        ("g7.12xlarge", "aws", "RTXPRO4500-SE-32GB", 2, None),
+        ("g7e.24xlarge", "aws", "RTXPRO6000-SE-96GB", 4, None),
+        ("gr6.8xlarge", "aws", "L4-24GB", 1, None),
+        ("g2.8xlarge", "aws", "K520-4GB", 4, None),
+        ("g3.4xlarge", "aws", "M60-8GB", 1, None),
+        ("p2.8xlarge", "aws", "K80-12GB", 8, None),
+        ("inf2.8xlarge", "aws", "INFERENTIA2-32GB", 1, None),
+        ("NC16ads_A10_v4", "azure", "A10-24GB", 1, None),
+        ("Standard_NC16ads_A10_v4", "azure", "A10-24GB", 1, None),
+        ("NC32ads A10 v4", "azure", "A10-24GB", None, None),
+        ("NC24s_v3", "azure", "V100-PCIE-16GB", 4, None),
+        ("ND96is_H100_v5", "azure", "H100-SXM5-80GB", 8, None),
+        ("ND96is_MI300X_v5", "azure", "MI300X-192GB", 8, None),
+        ("NV16as_v4", "azure", "MI25-16GB", 1, "0.5"),
+        ("NV24s_v3", "azure", "M60-8GB", 2, None),
+        ("g2-gpu-rtx4000a4-m", "akamai_linode", "RTX4000ADA-20GB", 4, None),
+        ("NVIDIA H100", "hyperstack", "H100-PCIE-80GB", None, None),
+        ("NVIDIA A100", "hyperstack", "A100-PCIE-80GB", None, None),
+        ("NVIDIA RTX PRO 6000", "nebius", "RTXPRO6000-SE-96GB", None, None),
+        ("NVIDIA A100", "coreweave", "A100-SXM4-80GB", None, None),
+        ("NVIDIA RTX 4000 Ada Generation", "digitalocean", "RTX4000ADA-20GB", None, None),
+        ("NVIDIA H100", "digitalocean", "H100-SXM5-80GB", None, None),
+        ("NVIDIA Tesla V100", "lambda", "V100-SXM2-16GB", None, None),
+        # a price per GPU does not say how many are sold together, and a generation is no card
+        ("Oracle Cloud Infrastructure - Compute - GPU - H100", "oracle", "H100-SXM5-80GB", None, None),
+        ("Compute - GPU - A10", "oracle", "A10-24GB", None, None),
+        ("OCI - Compute - GPU - E4", "oracle", "", None, None),
     ],
 )
 def test_provider_names(text: str, provider: str, keys: str, count: int | None, fraction: str | None) -> None:
@@ -314,16 +350,7 @@ def test_memory_beside_the_name_decides_between_40_and_80(memory_mib: str, keys:
         ("A100", "gcp", None, None, None, "a2-ultragpu-8g", "A100-SXM4-80GB"),
         ("RTX PRO 6000", "gcp", "96", None, None, "g4-standard-48", "RTXPRO6000-SE-96GB"),
         ("gibberish", "aws", None, None, None, "p5.48xlarge", "H100-SXM5-80GB"),
-        (
-            "H200",
-            "aws",
-            None,
-            None,
-            None,
-            "p5.48xlarge",
-            "H200-SXM-141GB",
-        ),  # a plan does not overrule the name
-        ("A100 PCIe", None, "80", "SXM4", None, None, "A100-PCIE-80GB"),  # nor does another field
+        ("A100 PCIe", None, "80", "SXM4", None, None, "A100-PCIE-80GB"),  # no field overrules the name
     ],
 )
 def test_other_fields_narrow_the_name(
@@ -337,6 +364,26 @@ def test_other_fields_narrow_the_name(
 ) -> None:
     gib = None if memory is None else Decimal(memory)
     assert set(resolve_gpu(text, provider, gib, form, link, plan).candidates) == set(keys.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "plan", "keys", "count", "contradicted"),
+    [
+        ("H200", "aws", "p5.48xlarge", "H100-SXM5-80GB", 8, "H200-SXM-141GB"),
+        ("rtx6000", "gcp", "g4-standard-96", "RTXPRO6000-SE-96GB", 2, "QUADRO-RTX6000-24GB RTX6000ADA-48GB"),
+        ("L40", "scaleway", "L4-2-24G", "L4-24GB", 2, "L40-48GB"),
+        ("A100", "gcp", "a2-ultragpu-8g", "A100-SXM4-80GB", 8, ""),
+        ("H200", "demo", "p5.48xlarge", "H200-NVL-141GB H200-SXM-141GB", None, ""),  # not its own plan
+        ("H200", "aws", "my-plan", "H200-SXM-141GB", None, ""),
+    ],
+)
+def test_a_plan_of_the_provider_wins_over_a_name_that_contradicts_it(
+    text: str, provider: str, plan: str, keys: str, count: int | None, contradicted: str
+) -> None:
+    match = resolve_gpu(text, provider, plan=plan)
+    assert set(match.candidates) == set(keys.split())
+    assert match.count == (None if count is None else Decimal(count))
+    assert set(match.contradicted) == set(contradicted.split())
 
 
 SEPARATORS = st.sampled_from([" ", "-", "_", "  ", " / ", ", "])

@@ -248,6 +248,18 @@ def test_aws_tells_accelerators_by_their_type(plan: str, is_accelerated: bool) -
     assert bool(aws.ACCELERATED_TYPE.match(plan)) is is_accelerated
 
 
+def test_aws_reads_the_unit_maps_of_several_regions_in_one_file() -> None:
+    one = json.loads((CAPTURES / "aws" / "payload.on_demand_us-east-1.json").read_text())
+    two = json.dumps({"US East (N. Virginia)": one, "EU (Paris)": one}).encode()
+    alone = list(aws.parse(_payload("aws", "payload.on_demand_us-east-1.json")))
+    both = list(aws.parse(_payload("aws", "payload.spot_advisor.json", body=two)))
+    assert [record.price for record in both] == [record.price for record in alone * 2]
+    assert len({record.place for record in both}) == len(both)
+    for spoilt in (b"{}", json.dumps({"US East (N. Virginia)": one, "version": 1}).encode()):
+        with pytest.raises(PayloadShapeError, match="no regions"):
+            list(aws.parse(_payload("aws", "payload.spot_advisor.json", body=spoilt)))
+
+
 def test_aws_refuses_the_bulk_price_list_by_name() -> None:
     body = b'{"formatVersion": "v1.0", "offerCode": "AmazonEC2", "products": {}}'
     with pytest.raises(PayloadShapeError, match="bulk price list"):

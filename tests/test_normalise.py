@@ -26,6 +26,7 @@ PAYLOAD = Payload(
     source_id="demo", part="prices", url="https://demo.example/prices", fetched_at=FETCHED, body=b"{}"
 )
 EURO = ExchangeRate(base="EUR", quote="USD", rate=Decimal("1.25"), rate_date=date(2026, 11, 27), place="r1")
+JULY, OCTOBER = date(2026, 7, 1), date(2026, 10, 1)
 RUPEE = ExchangeRate(base="EUR", quote="INR", rate=Decimal("100"), rate_date=date(2026, 11, 26), place="r2")
 
 
@@ -284,6 +285,19 @@ def test_what_is_not_a_price_is_rejected_with_its_reason(
     assert (row["place"], row["plan"]) == ("rows[0]", "h100-1")
 
 
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"availability_text": "N/A"}, "no price; the cell says N/A"),
+        ({"availability_text": "x" * 99}, "no price; the cell says " + "x" * 40),
+        ({"note": "the row ends before its prices"}, "no price; the row ends before its prices"),
+        ({"availability_text": "-", "note": "y"}, "no price; the cell says -"),
+    ],
+)
+def test_a_missing_price_is_rejected_in_the_words_of_the_source(changes: dict[str, str], detail: str) -> None:
+    assert reject(listing(price=None, **changes))["detail"] == detail
+
+
 def test_unreadable_text_of_another_maker_is_rejected() -> None:
     made = frames(listing())
     spoilt = made.listings.with_columns(price=pl.lit("1,50 €"))
@@ -317,6 +331,9 @@ def test_lower_bounds_and_future_prices_keep_their_state(state: str) -> None:
 def test_a_price_that_is_not_valid_yet_is_a_future_price() -> None:
     assert offer(listing(valid_from=date(2026, 12, 1)))["price_state"] == "future"
     assert offer(listing(valid_from=NIGHT))["price_state"] == "priced"
+    to_come = {"valid_from": date(2026, 12, 1)}
+    assert offer(listing(**to_come, price_state="from_price"))["price_state"] == "future"
+    assert offer(listing(**to_come, price_state="contact_sales"))["price_state"] == "contact_sales"
 
 
 # --- counts, slices, memory
@@ -359,6 +376,45 @@ def test_counts_that_disagree_are_reported_and_the_listing_wins() -> None:
             "the listing says 4.0, the name 8x H100 SXM says 8.0",
         )
     ]
+
+
+def test_a_plan_that_contradicts_the_printed_name_is_believed_and_reported() -> None:
+    made = run(listing(provider="gcp", plan="g4-standard-96", gpu_text="rtx6000", gpu_count=None))
+    assert made.offerings.select("gpu_key", "gpu_count").rows() == [("RTXPRO6000-SE-96GB", 2.0)]
+    assert made.findings.rows() == [
+        (
+            "demo",
+            "gpu_name_conflict",
+            False,
+            "gcp: g4-standard-96",
+            "the name rtx6000 says QUADRO-RTX6000-24GB|RTX6000ADA-48GB,"
+            " the plan says RTXPRO6000-SE-96GB and is believed",
+        )
+    ]
+    agreed = run(
+        listing(provider="gcp", plan="g4-standard-96", gpu_text="RTX PRO 6000", gpu_count=Decimal(2))
+    )
+    assert agreed.findings.height == 0
+
+
+def test_a_price_per_gpu_of_a_node_of_unknown_size_stays_per_gpu() -> None:
+    name = "Oracle Cloud Infrastructure - Compute - GPU - H100"
+    row = offer(
+        listing(
+            provider="oracle",
+            plan="B98415",
+            gpu_text=name,
+            gpu_count=None,
+            price=Decimal(10),
+            price_per="gpu",
+        )
+    )
+    assert (row["gpu_key"], row["gpu_count"], row["price_gap"]) == (
+        "H100-SXM5-80GB",
+        None,
+        "GPU count not stated",
+    )
+    assert (row["price_usd_per_gpu_hour"], row["price_usd_per_instance_hour"]) == (Decimal(10), None)
 
 
 def test_counts_that_agree_are_not_reported() -> None:
@@ -522,6 +578,13 @@ def test_terms_of_the_listing_go_before_those_of_the_provider() -> None:
     assert theirs["is_startup_billed"] is False
 
 
+def test_terms_of_a_commitment_are_not_those_of_a_booked_window() -> None:
+    """Of the products of gcp in provider.csv, dws_flex_start_calendar stands before committed_use."""
+    gcp = {"provider": "gcp", "purchase": "reserved", "term_months": 12}
+    assert offer(listing(**gcp))["billing_increment_s"] == 3600
+    assert offer(listing(**gcp, product="dws_flex_start_calendar"))["billing_increment_s"] == 1
+
+
 def test_what_nobody_states_is_null() -> None:
     row = offer(listing())
     names = ("billing_increment_s", "billing_minimum_s", "storage_usd_per_gb_month", "egress_usd_per_gb")
@@ -539,11 +602,29 @@ def test_segment_of_the_listing_then_of_the_source_then_of_the_provider() -> Non
     assert offer(listing(provider="aws"))["segment"] == "neocloud"
     assert run(listing(provider="aws"), segments={}).offerings["segment"].to_list() == ["hyperscaler"]
     assert run(listing(), segments={}).offerings["segment"].to_list() == [None]
+    assert run(listing(), segments={"demo": None}).offerings["segment"].to_list() == [None]
 
 
 def test_the_price_is_true_on_the_stated_day_else_on_that_of_the_fetch() -> None:
     assert offer(listing(as_of=date(2026, 10, 5)))["price_date"] == date(2026, 10, 5)
     assert offer(listing())["price_date"] == NIGHT
+
+
+@pytest.mark.parametrize(
+    ("evidence", "day"),
+    [
+        ("live", NIGHT),
+        ("mirror", NIGHT),
+        ("machine_collected", None),
+        ("page_html", None),
+        ("page_transcription", None),
+        ("provider_docs", None),
+        ("second_hand", None),
+    ],
+)
+def test_what_was_written_down_without_a_date_has_no_day(evidence: str, day: date | None) -> None:
+    assert offer(listing(evidence=evidence))["price_date"] == day
+    assert offer(listing(evidence=evidence, as_of=JULY))["price_date"] == JULY
 
 
 def test_place() -> None:
@@ -590,6 +671,60 @@ def test_stock_of_the_same_region_and_kind_goes_before_that_of_all() -> None:
     row = offer(spot, *all_levels)
     assert (row["availability"], row["availability_text"]) == ("in_stock", "said in_stock")
     assert offer(listing(region_text="r2"), stock("in_stock", "r1"))["availability"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("answers", "availability", "text"),
+    [
+        (
+            [stock("in_stock", "r1"), stock("out_of_stock", "r2"), stock("out_of_stock", "r3")],
+            "in_stock",
+            "in stock in 1 of 3 regions, out of stock in 2 of 3 regions",
+        ),
+        (
+            [stock("out_of_stock", "r1"), stock("out_of_stock", "r2")],
+            "out_of_stock",
+            "out of stock in 2 of 2 regions",
+        ),
+        (
+            [stock("low", "r1"), stock("out_of_stock", "r2")],
+            "low",
+            "low in 1 of 2 regions, out of stock in 1 of 2 regions",
+        ),
+        ([stock("unknown", "r1"), stock("out_of_stock", "r2")], "unknown", None),
+        (
+            [stock("in_stock", "r1", "spot"), stock("out_of_stock", "r2")],
+            "out_of_stock",
+            "out of stock in 1 of 1 regions",
+        ),
+        ([stock("in_stock", "r1", "spot")], "unknown", None),
+        ([stock("in_stock", "r1"), stock("out_of_stock")], "out_of_stock", "said out_of_stock"),
+        (
+            [stock("in_stock", "r1"), stock("out_of_stock", "r1", "on_demand")],
+            "out_of_stock",
+            "out of stock in 1 of 1 regions",
+        ),
+    ],
+)
+def test_stock_of_regions_for_a_listing_without_one(
+    answers: list[Stock], availability: str, text: str | None
+) -> None:
+    row = offer(listing(), *answers)
+    assert (row["availability"], row["availability_text"]) == (availability, text)
+    assert offer(listing(zone_text="r9-a"), stock("in_stock", "r1"))["availability"] == "unknown"
+
+
+def test_regions_with_a_price_of_their_own_say_nothing_of_the_others() -> None:
+    made = run(
+        listing(),
+        listing(region_text="r1", price=Decimal(3)),
+        stock("in_stock", "r1"),
+        stock("out_of_stock", "r2"),
+    )
+    assert dict(made.offerings.select("region_text", "availability").iter_rows()) == {
+        None: "out_of_stock",
+        "r1": "in_stock",
+    }
 
 
 def test_a_listing_that_knows_its_stock_keeps_it() -> None:
@@ -670,10 +805,12 @@ def test_spot_and_on_demand_may_spell_a_region_differently() -> None:
 def test_spot_compares_with_the_same_plan_and_region_only() -> None:
     made = run(
         listing(region_text="us"),
+        listing(region_text="us", segment="peer_host", purchase="spot", price=Decimal(3)),
+        listing(region_text="us", gpu_memory=Quantity(Decimal(94), "GB"), purchase="spot", price=Decimal(3)),
         listing(region_text="in", purchase="spot", price=Decimal(3)),
         listing(region_text="us", plan="other", purchase="spot", price=Decimal(3)),
     )
-    assert made.offerings["price_gap"].to_list() == [None, None, None]
+    assert made.offerings["price_gap"].to_list() == [None] * 5
 
 
 # --- identity, duplicates, order
@@ -701,18 +838,84 @@ def test_an_offering_id_is_what_is_sold_and_not_what_it_costs() -> None:
         listing(purchase="reserved", term_months=12),
         listing(product="other"),
         listing(origin="aws"),
+        listing(segment="peer_host"),
+        listing(gpu_memory=Quantity(Decimal(80), "GB")),
+        listing(valid_from=date(2026, 12, 1)),
         listing(purchase="reserved", term_months=12, upfront=Decimal(5)),
     ):
         assert offer(other)["offering_id"] != row["offering_id"]
+
+
+def test_the_segment_of_the_source_is_no_part_of_the_identity() -> None:
+    ids = [
+        run(listing(), segments={"demo": segment}).offerings["offering_id"][0]
+        for segment in ("neocloud", "reseller", None)
+    ]
+    assert len(set(ids)) == 1
+
+
+@pytest.mark.parametrize(("other", "is_same"), [("40", False), ("79.6", True), ("81.5", False)])
+def test_listed_memory_tells_offers_apart_in_whole_gib(other: str, is_same: bool) -> None:
+    one, two = (listing(gpu_text="A100", gpu_memory=Quantity(Decimal(gb), "GB")) for gb in ("80", other))
+    assert run(one, two).offerings.height == (1 if is_same else 2)
 
 
 def test_of_two_listings_of_one_offer_the_cheaper_is_kept() -> None:
     made = run(listing(place="a", price=Decimal(3)), listing(place="b", price=Decimal(2)), listing(place="c"))
     assert made.offerings.select("place", "price_usd_per_instance_hour").rows() == [("b", Decimal(2))]
     assert made.rejects.select("place", "reason", "detail").sort("place").rows() == [
-        ("a", "duplicate", "same offer, not dearer, at b"),
-        ("c", "duplicate", "same offer, not dearer, at b"),
+        ("a", "duplicate", "same offer as at b"),
+        ("c", "duplicate", "same offer as at b"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "other"),
+    [
+        ({"price": Decimal(3)}, {"price": None, "price_state": "contact_sales"}),
+        ({"price": Decimal(3)}, {"price": Decimal(1), "price_state": "from_price"}),
+        ({"price_state": "from_price"}, {"price": None, "price_state": "contact_sales"}),
+        ({"price": Decimal(3)}, {"price": Decimal(1), "currency": "XXX"}),
+        (
+            {"price": Decimal(3), "evidence": "page_html", "as_of": OCTOBER},
+            {"price": Decimal(1), "evidence": "second_hand", "as_of": JULY},
+        ),
+        ({"price": Decimal(3), "evidence": "mirror", "as_of": JULY}, {"evidence": "page_html"}),
+        (
+            {"evidence": "page_html", "as_of": JULY},
+            {"price": Decimal(3), "evidence": "mirror", "as_of": JULY},
+        ),
+        (
+            {"price": Decimal(3), "evidence": "page_html", "as_of": JULY},
+            {"price_state": "from_price", "evidence": "page_html", "as_of": OCTOBER},
+        ),
+        ({"price": Decimal(1), "as_of": JULY}, {"price": Decimal(3), "as_of": OCTOBER}),
+        ({"price": Decimal(3)}, {"price": Decimal(730), "price_unit": "month"}),
+    ],
+)
+def test_which_of_two_listings_of_one_offer_is_kept(kept: dict[str, Any], other: dict[str, Any]) -> None:
+    """A price, a lower bound, none; then live or the newest; then the rate that is billed; then the cheaper."""
+    for first, second in (({"place": "a"}, {"place": "z"}), ({"place": "z"}, {"place": "a"})):
+        made = run(listing(**kept, **first), listing(**other, **second))
+        assert made.offerings["place"].to_list() == [first["place"]]
+        assert made.rejects.select("place", "reason").rows() == [(second["place"], "duplicate")]
+
+
+def test_a_price_to_come_stands_beside_the_current_one_until_its_day() -> None:
+    current, future = listing(place="now"), listing(place="then", valid_from=date(2026, 12, 1))
+    later = listing(place="later", valid_from=date(2027, 1, 1))
+    made = run(current, future, later)
+    assert made.rejects.height == 0
+    assert sorted(made.offerings.select("place", "price_state").rows()) == [
+        ("later", "future"),
+        ("now", "priced"),
+        ("then", "future"),
+    ]
+    on_its_day = offer(listing(valid_from=NIGHT))
+    long_ago = offer(listing(valid_from=date(2025, 1, 1)))
+    assert on_its_day["offering_id"] == long_ago["offering_id"] == offer(current)["offering_id"]
+    unknown_day = offer(listing(price_state="future"))
+    assert unknown_day["offering_id"] not in made.offerings["offering_id"].to_list()
 
 
 def test_a_rejected_listing_does_not_stand_in_for_a_good_one() -> None:
@@ -766,9 +969,26 @@ LISTINGS = st.builds(
     term_months=st.sampled_from([None, 0, 12]),
     upfront=st.sampled_from([None, Decimal(0), Decimal(100), Decimal(-1)]),
     region_text=st.sampled_from([None, "us-east-1", "moon"]),
+    segment=st.sampled_from([None, "peer_host"]),
+    valid_from=st.sampled_from([None, JULY, date(2026, 12, 1)]),
+    evidence=st.sampled_from(["live", "mirror", "page_html"]),
+    as_of=st.sampled_from([None, JULY, OCTOBER]),
+    availability_text=st.sampled_from([None, "N/A"]),
     place=st.uuids().map(str),
 )
-MORE: list[Record] = [EURO, stock("low"), band(5, 10)]
+MORE: list[Record] = [
+    EURO,
+    stock("low"),
+    Stock(
+        provider="aws",
+        plan="p5.48xlarge",
+        region_text="us-east-1",
+        availability="in_stock",
+        availability_text="yes",
+        place="stock",
+    ),
+    band(5, 10),
+]
 
 
 @settings(max_examples=25)

@@ -199,9 +199,7 @@ def test_the_entry_adds_up(site: Path) -> None:
 def test_a_lower_bound_says_at_least_and_an_unknown_line_is_not_zero(night: Path, tmp_path: Path) -> None:
     database = Path(shutil.copy(night, tmp_path / "n.duckdb"))
     with duckdb.connect(str(database)) as connection:
-        connection.execute(
-            "UPDATE tier_ranking SET storage_usd = NULL, is_lower_bound = true WHERE rank = 1"
-        )
+        connection.execute("UPDATE tier_ranking SET storage_usd = NULL, is_lower_bound = true WHERE rank = 1")
     build(database, tmp_path / "site")
     text = words_of(page(tmp_path / "site", "jobs/rt-chat-70b/index.html"))
     assert "Storage, 200 GB not stated" in text

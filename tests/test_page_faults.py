@@ -12,6 +12,7 @@ import pytest
 
 from scrapers.contract import Listing, Payload
 from scrapers.errors import PayloadShapeError
+from scrapers.money import money
 from transforms.reference.tables import read
 
 CAPTURES = Path(__file__).parent / "captures"
@@ -30,6 +31,19 @@ def payload(name: str, *changes: tuple[str, str], at: datetime = NIGHT) -> Paylo
 
 def parse(changed: Payload) -> list[Listing]:
     return list(importlib.import_module(f"scrapers.providers.{changed.source_id}").parse(changed))
+
+
+@pytest.mark.parametrize(
+    ("cell", "state"),
+    [
+        ("$2.10", "priced"),
+        ("from $2.10", "from_price"),
+        ("Contact sales", "contact_sales"),
+        ("N/A", "priced"),
+    ],
+)
+def test_a_price_cell_says_what_kind_of_price_it_is(cell: str, state: str) -> None:
+    assert money(cell).state == state
 
 
 HYPERSTACK, NEBIUS, LAMBDA = "hyperstack/gpu_pricing.html", "nebius/prices.html", "lambda/pricing.html"

@@ -14,6 +14,7 @@ import pytest
 from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record
 from scrapers.errors import PayloadShapeError
 from scrapers.providers import aws, azure, ecb, gcp, oci
+from transforms.offers.gpu_names import resolve_gpu
 
 REAL = Path(__file__).parents[2] / "shared" / "captures"
 PARSED = {
@@ -66,10 +67,8 @@ def _one(listings: list[Listing], **wanted: Any) -> Listing:
 
 
 def _aws_on_demand() -> list[Listing]:
-    """The recorder put one answer per region into one file; each is parsed by itself."""
-    regions = json.loads((REAL / "aws/awsstatic_ec2_linux_gpu.json").read_text())
-    answers = [_payload(f"aws/{name}", json.dumps(answer).encode()) for name, answer in regions.items()]
-    return [listing for answer in answers for listing in _listings(aws, answer)]
+    """The recorder put one answer per region into one file."""
+    return _listings(aws, _payload("aws/awsstatic_ec2_linux_gpu.json"))
 
 
 def test_every_file_is_parsed_here_or_says_why_not() -> None:
@@ -100,6 +99,33 @@ def test_aws_on_demand() -> None:
         "21.957642"
     )
     assert _one(listings, plan="p4d.24xlarge", region_text="US East (Ohio)").price == Decimal("21.95764")
+
+
+def test_aws_instance_types_are_known_with_their_count() -> None:
+    """Counts and memory are those of DescribeInstanceTypes; a slice (Count 0) is told by its memory."""
+    types = json.loads((REAL / "aws/describe_instance_types_gpu.json").read_text())
+    checked = 0
+    for plan, description in types.items():
+        parts = [
+            part
+            for key in ("GpuInfo", "InferenceAcceleratorInfo")
+            for part in description.get(key, {}).values()
+        ]
+        devices = [device for part in parts if isinstance(part, list) for device in part]
+        if not devices:
+            continue
+        match = resolve_gpu(plan, "aws")
+        assert len(match.candidates) == 1, plan
+        vram_gb = float(match.candidates[0].rpartition("-")[2].removesuffix("GB"))
+        whole_mib = devices[0]["MemoryInfo"]["SizeInMiB"]
+        if devices[0]["Count"]:
+            assert match.count == devices[0]["Count"], plan
+            assert whole_mib / 1024 == pytest.approx(vram_gb, rel=0.1), plan
+        else:
+            assert match.fraction is not None, plan
+            assert whole_mib / 1024 == pytest.approx(vram_gb * float(match.fraction), rel=0.1), plan
+        checked += 1
+    assert checked == 78
 
 
 def test_aws_spot_advisor() -> None:

@@ -82,7 +82,7 @@ def test_a_good_source_has_no_problems() -> None:
     keyed = replace(GOOD, requests=(), keyed_requests=GOOD.requests, auth=Auth("GOOD_KEY"))
     assert problems(keyed) == ""
     assert problems(replace(GOOD, requests=(Request("p", "bundled:x.csv"),), allowed_hosts=())) == ""
-    assert problems(replace(GOOD, id="ecb", min_listings=0), name="ecb") == ""
+    assert problems(replace(GOOD, segment=None, min_listings=0)) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,6 +99,7 @@ def test_a_good_source_has_no_problems() -> None:
         ({"terms": "restricted"}, "its terms are restricted, but default_on is set"),
         ({"default_on": False}, "it is off, but off_reason is empty"),
         ({"min_listings": 0}, "min_listings must be 1 or more"),
+        ({"segment": None, "min_listings": -1}, "min_listings must be 1 or more"),
         ({"cadence": timedelta(0)}, "pace_s, max_body_mb and cadence must be positive"),
         ({"pace_s": -1.0}, "pace_s, max_body_mb and cadence must be positive"),
         ({"billing_increment_s": 60}, "billing increment or minimum without billing_source"),

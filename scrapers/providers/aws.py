@@ -3,6 +3,7 @@
 * Unit map, one per region: the on-demand table of the price page. USD per instance and hour as text, no GPU
   fields. Only Linux without bought-in software is a listing; a "Bring your own license" row, which carries the
   Linux price, and a price of 0, as Capacity Blocks have, are not. Accelerated is what "Instance Family" says.
+  Several of them in one file, each under the name of its region, are read too.
 * spot.js, one for all regions: JSONP, USD per instance and hour. Some regions have their names of 2010
   ("us-east", "eu-ireland"), "N/A*" and "-1" mean that there is no price, and there is no family: accelerated
   are p*, g*, gr*, dl*, trn* and inf* followed by a digit. FPGA (f*) and video (vt*) machines are neither.
@@ -104,6 +105,8 @@ def parse(payload: Payload) -> Iterator[Record]:
     top = At(payload.part, read_json(payload) if is_json else read_jsonp(payload))
     if "regions" in top:
         return _unit_map(top)
+    if _is_unit_maps(top):
+        return (listing for _, region in top.items() for listing in _unit_map(region))
     if "config" in top:
         return _spot_prices(top)
     if "spot_advisor" in top:
@@ -111,6 +114,12 @@ def parse(payload: Payload) -> Iterator[Record]:
     if "offerCode" in top:
         raise top["offerCode"].broken("this is a bulk price list; only the unit maps are read")
     raise top.broken("no regions (unit map), no config (spot.js), no spot_advisor")
+
+
+def _is_unit_maps(top: At) -> bool:
+    """Whether every value is a unit map of its own."""
+    values = [value for _, value in top.items()]
+    return bool(values) and all(isinstance(value.value, dict) and "regions" in value for value in values)
 
 
 def _unit_map(top: At) -> Iterator[Record]:

@@ -112,7 +112,7 @@ def _listing(
         currency=said.currency,
         price_per="instance",
         price_unit="hour",
-        price_state="contact_sales" if said.is_contact else "from_price" if said.is_from else "priced",
+        price_state=said.state,
         purchase=purchase,
         place=place,
         gpu_count=number(cells["gpu count"]),

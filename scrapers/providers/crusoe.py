@@ -100,7 +100,7 @@ def _listings(part: str, index: int, item: Tag) -> Iterator[Listing]:
             currency=said.currency,
             price_per="gpu",
             price_unit="hour",
-            price_state="contact_sales" if said.is_contact else "from_price" if said.is_from else "priced",
+            price_state=said.state,
             purchase=purchase,
             place=f"{place} '{column}'",
             gpu_count=Decimal(1),

@@ -106,7 +106,8 @@ def _card_listing(part: str, place: str, card: Tag) -> Listing:
     size = SIZE.search(unquote(" ".join(str(link["href"]) for link in card.select("a[href]"))))
     term = TERM.search(text(card))
     purchase = LABELS[label_text]
-    is_bound = purchase == "reserved" or said.is_from
+    if purchase == "reserved":
+        said = replace(said, is_from=True)
     return Listing(
         provider="digitalocean",
         product="gpu_droplets",
@@ -116,7 +117,7 @@ def _card_listing(part: str, place: str, card: Tag) -> Listing:
         currency=said.currency,
         price_per="gpu",
         price_unit="hour",
-        price_state="contact_sales" if said.is_contact else "from_price" if is_bound else "priced",
+        price_state=said.state,
         purchase=purchase,
         place=place,
         gpu_count=number(specs.get("GPUs per Droplet", counted[2] if counted else "")),

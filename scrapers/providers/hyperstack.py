@@ -102,7 +102,8 @@ def _listings(part: str, title: str, card: Tag) -> Iterator[Listing]:
 def _listing(cells: dict[str, str], purchase: PurchaseKind, price_column: str, place: str) -> Listing:
     name = cells["gpu model"]
     said = money(cells[price_column])
-    is_bound = purchase == "reserved" or said.is_from
+    if purchase == "reserved":
+        said = replace(said, is_from=True)
     is_bridged = name.lower().endswith("nvlink")
     return Listing(
         provider="hyperstack",
@@ -113,7 +114,7 @@ def _listing(cells: dict[str, str], purchase: PurchaseKind, price_column: str, p
         currency=said.currency,
         price_per="gpu",
         price_unit="hour",
-        price_state="contact_sales" if said.is_contact else "from_price" if is_bound else "priced",
+        price_state=said.state,
         purchase=purchase,
         place=place,
         gpu_count=Decimal(1),

@@ -1,4 +1,3 @@
-# ruff: noqa: N999 (the module has the name of the provider)
 """Lambda: the public price page, or with a key the API of instance types.
 
 The page has one table per tab, and the count of GPUs stands only in the name of the tab (8x, 4x, 2x, 1x). Its prices
@@ -123,7 +122,7 @@ def _page_listing(
         currency=said.currency,
         price_per="gpu",
         price_unit="hour",
-        price_state="contact_sales" if said.is_contact else "from_price" if said.is_from else "priced",
+        price_state=said.state,
         purchase=purchase,
         place=place,
         gpu_count=number(count_text),

@@ -49,7 +49,7 @@ from scrapers.readers import At, read_csv
 SOURCE = Source(
     id="list_prices",
     name="Bundled list prices",
-    segment="neocloud",  # of most rows; the provider facts know the segment of each
+    segment=None,  # the provider facts know the segment of each row
     homepage="bundled:list_prices.csv",
     pricing_url="bundled:list_prices.csv",
     requests=(Request("prices", "bundled:list_prices.csv"),),

@@ -24,7 +24,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.contract import Listing, Payload, PriceState, PurchaseKind, Quantity, Request, Source
+from scrapers.contract import Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
 from scrapers.readers import html, money, number, text
@@ -164,7 +164,6 @@ def _listing(cells: dict[str, str], column: _Column, on_day: date, place: str) -
     ranges = [
         f"{head}: {cells[head]}" for head in PLAN_COLUMNS[1:] if head in cells and not number(cells[head])
     ]
-    state: PriceState = "contact_sales" if said.is_contact else "from_price" if said.is_from else "priced"
     return Listing(
         provider="nebius",
         product="preemptible" if column.purchase == "spot" else "on_demand",
@@ -174,7 +173,7 @@ def _listing(cells: dict[str, str], column: _Column, on_day: date, place: str) -
         currency=said.currency,
         price_per="gpu",
         price_unit="hour",
-        price_state="future" if _start(column) > on_day else state,
+        price_state="future" if _start(column) > on_day else said.state,
         purchase=column.purchase,
         place=place,
         gpu_count=Decimal(1),

@@ -13,7 +13,8 @@ from transforms.offers.regions import place_key, region_frame
 from transforms.reference.tables import assumption, read
 
 SPOT_PRODUCT = re.compile(r"spot|preempt|interruptible|bid|low_batch")
-RESERVED_PRODUCT = re.compile(r"reserv|saving|commit|capacity_block|calendar|contract")
+RESERVED_PRODUCT = re.compile(r"reserv|saving|commit|contract")
+WINDOW_PRODUCT = re.compile(r"capacity_block|calendar")
 FACTS = pl.Schema(
     {
         "provider_segment": pl.String,
@@ -32,7 +33,12 @@ PRODUCT_KEY = ("provider", "product", "purchase")
 
 
 def product_kind(product: str) -> str:
-    """Returns the purchase kind that a product of provider.csv stands for, by its name."""
+    """Returns the purchase kind that a product of provider.csv stands for, by its name.
+
+    A booked window ("window") has terms of its own, which are not those of a commitment.
+    """
+    if WINDOW_PRODUCT.search(product):
+        return "window"
     if SPOT_PRODUCT.search(product):
         return "spot"
     return "reserved" if RESERVED_PRODUCT.search(product) else "on_demand"
@@ -117,9 +123,10 @@ def with_stock(rows: pl.DataFrame, stock: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows with the availability that an endpoint apart from the prices gave.
 
     It is used where the listing itself does not know. The answer for this region and purchase kind goes before
-    one for all kinds, and that before one for all regions.
+    one for all kinds, and that before one for all regions. A listing without a region takes the answers for all
+    regions together.
     """
-    told = rows
+    told = rows.join(_stock_of_regions(rows, stock), on=["provider", "plan", "purchase"], how="left")
     levels = (("region_text", "purchase"), ("region_text",), ("purchase",), ())
     for level, given in enumerate(levels):
         keys = ["provider", "plan", *given]
@@ -137,13 +144,50 @@ def with_stock(rows: pl.DataFrame, stock: pl.DataFrame) -> pl.DataFrame:
             )
         )
         told = told.join(answers, on=keys, how="left")
-    answer = pl.coalesce(f"stock_{level}" for level in range(len(levels)))
-    words = pl.coalesce(f"word_{level}" for level in range(len(levels)))
+    names_no_place = pl.col("region_text").is_null() & pl.col("zone_text").is_null()
+    anywhere, where = (pl.when(names_no_place).then(name) for name in ("stock_anywhere", "word_anywhere"))
+    answer = pl.coalesce(*(f"stock_{level}" for level in range(len(levels))), anywhere)
+    words = pl.coalesce(*(f"word_{level}" for level in range(len(levels))), where)
     is_open = pl.col("availability").is_in(["unknown", "listed_only"]) | pl.col("availability").is_null()
     use = is_open & answer.is_not_null()
     return told.with_columns(
         availability=pl.when(use).then(answer).otherwise(pl.col("availability").fill_null("unknown")),
         availability_text=pl.when(use).then(words).otherwise("availability_text"),
+    )
+
+
+def _stock_of_regions(rows: pl.DataFrame, stock: pl.DataFrame) -> pl.DataFrame:
+    """Returns what the answers for single regions say together, by provider, plan and purchase kind.
+
+    Regions where the plan has a listing of its own are left out, for there another price holds. In stock in one
+    region is in stock; out of stock is only what is out of stock in every region told.
+    """
+    key = ["provider", "plan", "purchase"]
+    own = rows.select(*key, "region_text").drop_nulls("region_text").unique()
+    answers = (
+        rows.select(key)
+        .unique()
+        .join(stock.drop_nulls("region_text"), on=["provider", "plan"], suffix="_told")
+        .filter(pl.col("purchase_told").is_null() | (pl.col("purchase_told") == pl.col("purchase")))
+        .join(own, on=[*key, "region_text"], how="anti")
+        .sort("purchase_told", "availability", nulls_last=True)
+        .unique(subset=[*key, "region_text"], keep="first", maintain_order=True)
+    )
+    state = pl.col("availability")
+    words = {"in_stock": "in stock", "low": "low", "out_of_stock": "out of stock"}
+    regions = {name: (state == name).sum() for name in words}
+    texts = [
+        pl.when(count > 0).then(pl.format(f"{words[name]} in {{}} of {{}} regions", count, pl.len()))
+        for name, count in regions.items()
+    ]
+    return answers.group_by(key).agg(
+        stock_anywhere=pl.when(regions["in_stock"] > 0)
+        .then(pl.lit("in_stock"))
+        .when(regions["low"] > 0)
+        .then(pl.lit("low"))
+        .when(regions["out_of_stock"] == pl.len())
+        .then(pl.lit("out_of_stock")),
+        word_anywhere=pl.concat_str(texts, separator=", ", ignore_nulls=True),
     )
 
 

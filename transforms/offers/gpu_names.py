@@ -1,9 +1,11 @@
 """What a GPU spelling means: the set of GPUs it can be, how many, and what share of one.
 
-The order is: the exact spelling in the provider's own contexts, the provider's own plan patterns, the exact
-spelling in contexts that hold for everybody, the grammar of `gpu_grammar`, the exact spelling at other providers.
-Without a provider the readings of all providers and of the grammar are one set. A set is narrowed by memory and form
-factor, and stays a set where these do not decide. A form factor is never guessed. An unknown name has no candidates.
+The order is: the exact spelling in the provider's own contexts, the provider's own plan patterns, the family of its
+instance type, the exact spelling in contexts that hold for everybody, the grammar of `gpu_grammar`, the exact spelling
+at other providers. Where the plan of a listing has a meaning of its own at the provider, it goes before a printed name
+that says another GPU. Without a provider the readings of all providers and of the grammar are one set. A set is
+narrowed by memory and form factor, and stays a set where these do not decide. A form factor is never guessed. An
+unknown name has no candidates.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class GpuMatch:
     `candidates` are gpu keys: one when certain, several when ambiguous, none when unknown. `count` is of whole
     cards or of slices, None when the name does not say it. `fraction` is the share of one GPU that a slice is, None
     where the name of a slice does not say it.
-    `memory_gib` is the memory of one GPU, or of the slice, where the name states it.
+    `memory_gib` is the memory of one GPU, or of the slice, where the name states it. `contradicted` are the keys that
+    the printed name alone would mean, where the plan says another GPU.
     """
 
     candidates: tuple[str, ...]
@@ -38,6 +41,7 @@ class GpuMatch:
     rule: str = "unknown"
     memory_gib: Decimal | None = None
     is_slice: bool = False
+    contradicted: tuple[str, ...] = ()
 
 
 UNKNOWN = GpuMatch(candidates=())
@@ -125,15 +129,16 @@ def _patterns() -> dict[str, list[PlanPattern]]:
 
 
 def _known(text: str, owner: str) -> GpuMatch | None:
-    """Returns what a folded spelling means in the owner's contexts: itself, its family, or its pattern."""
-    table = _aliases()
-    family = f"{text.removeprefix('ml.').partition('.')[0]}.*"
-    if found := table.get((owner, text)) or table.get((owner, family)):
+    """Returns what a folded spelling means in the owner's contexts: itself, its pattern, or its family.
+
+    A pattern goes before the family, which says the GPU without its count.
+    """
+    if found := _aliases().get((owner, text)):
         return found
     for pattern in _patterns().get(owner, ()):
         if match := pattern.read(text):
             return match
-    return None
+    return _aliases().get((owner, f"{text.removeprefix('ml.').partition('.')[0]}.*"))
 
 
 def is_known_plan(plan: str, provider: str | None) -> bool:
@@ -233,7 +238,10 @@ def _of_reading(reading: Reading) -> GpuMatch:
 
 
 def _with_plan(match: GpuMatch, plan: str, provider: str | None) -> GpuMatch:
-    """Returns the match with what the plan's name adds: a smaller set, the count, the share."""
+    """Returns the match with what the plan's name adds: a smaller set, the count, the share.
+
+    A plan that says another GPU than the printed name wins, since the provider's own plans are exact.
+    """
     if provider is None:
         return match
     found = _known(plan, provider)
@@ -243,7 +251,7 @@ def _with_plan(match: GpuMatch, plan: str, provider: str | None) -> GpuMatch:
         return found
     both = tuple(key for key in match.candidates if key in found.candidates)
     if not both:
-        return match
+        return replace(found, contradicted=match.candidates, rule=f"plan against name: {found.rule}")
     return replace(
         match,
         candidates=both,

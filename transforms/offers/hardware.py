@@ -90,6 +90,7 @@ def with_gpus(rows: pl.DataFrame) -> pl.DataFrame:
         pl.Series("is_slice", [match.is_slice for match in matches], pl.Boolean),
         pl.Series("match_memory", [_real(match.memory_gib) for match in matches], pl.Float64),
         pl.Series("nominal_gib", [_nominal(match) for match in matches], pl.Float64),
+        pl.Series("contradicted", [list(match.contradicted) for match in matches], pl.List(pl.String)),
         pl.Series("link_class", [_link_class(match) for match in matches], pl.String),
     )
     return (

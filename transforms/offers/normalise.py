@@ -20,15 +20,23 @@ IDENTITY = (
     "provider",
     "origin",
     "product",
+    "listed_segment",
     "plan",
     "gpu_text",
     "listed_count",
+    "listed_gib",
     "region_text",
     "zone_text",
     "purchase",
     "term_months",
     "upfront_kind",
+    "future_from",
 )
+# Which of several listings of one offer stands for it: a price before a lower bound before no price.
+STATE_ORDER = {"priced": 0, "future": 0, "bid_floor": 1, "from_price": 2, "contact_sales": 3}
+# The rate that is billed before what it sums up to in a longer time.
+UNIT_ORDER = {"second": 0, "minute": 0, "hour": 0, "day": 1, "month": 2, "year": 3, "term": 4}
+DATED_BY_FETCH = ("live", "mirror")
 SPOT_GAP = "spot price is not below on-demand"
 
 
@@ -48,7 +56,7 @@ def normalise(
     *,
     rates: pl.DataFrame,
     night: date,
-    segments: Mapping[str, str],
+    segments: Mapping[str, str | None],
 ) -> Normalised:
     """Returns one offering or one reject for every listing.
 
@@ -58,7 +66,8 @@ def normalise(
         interruptions: INTERRUPTION rows, joined to spot offers by provider, plan and region.
         rates: RATE rows; a currency without a rate keeps its offers, without a USD price.
         night: the logical date; rates fixed later are not used.
-        segments: the segment of each source id, for listings that do not state their own.
+        segments: the segment of each source id, for listings that do not state their own; None for a source
+            without one.
     """
     rows = listings.select(LISTING.names()).match_to_schema(LISTING)
     rows = with_quantities(rows)
@@ -89,19 +98,29 @@ def with_places(rows: pl.DataFrame) -> pl.DataFrame:
     return asked.join(region_frame(asked), on=keys, how="left", nulls_equal=True)
 
 
-def with_provenance(rows: pl.DataFrame, night: date, segments: Mapping[str, str]) -> pl.DataFrame:
-    """Returns the rows with their segment, the day of their price, and the state of a price that is yet to come."""
+def with_provenance(rows: pl.DataFrame, night: date, segments: Mapping[str, str | None]) -> pl.DataFrame:
+    """Returns the rows with their segment, the day of their price, and the state of a price that is yet to come.
+
+    What was read today is of today; a list or a page that somebody wrote down once, without a date, has no day.
+    """
     source_segment = pl.col("source_id").replace_strict(dict(segments), default=None, return_dtype=pl.String)
-    is_to_come = (pl.col("price_state") == "priced") & (pl.col("valid_from") > night)
+    is_to_come = (pl.col("price_state") != "contact_sales") & (pl.col("valid_from") > night)
+    fetch_day = pl.when(pl.col("evidence").is_in(DATED_BY_FETCH)).then(pl.col("fetched_at").dt.date())
     return rows.with_columns(
+        listed_segment=pl.col("segment"),
         segment=pl.coalesce("segment", source_segment, "provider_segment"),
-        price_date=pl.coalesce("as_of", pl.col("fetched_at").dt.date()),
+        price_date=pl.coalesce("as_of", fetch_day),
         price_state=pl.when(is_to_come).then(pl.lit("future")).otherwise("price_state"),
     )
 
 
 def with_identity(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with `offering_id`: what is sold and how, without what it costs."""
+    """Returns the rows with `offering_id`: what is sold and how, without what it costs.
+
+    The day from which a price holds is part of it only while that day is to come, so that a future price stands
+    beside the current one. On the day it takes effect the listing has the id of the current price: the offer goes
+    on under its id with the new price, and the id of the future price is no longer seen.
+    """
     has_upfront = pl.col("upfront_number") > 0
     kind = (
         pl.when(has_upfront & (pl.col("price_number") == 0))
@@ -110,26 +129,45 @@ def with_identity(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("part"))
         .otherwise(pl.lit("none"))
     )
-    identities = (
-        rows.with_columns(upfront_kind=kind).select(pl.struct(IDENTITY).struct.json_encode()).to_series()
+    start = pl.col("valid_from").dt.to_string("%Y-%m-%d").fill_null("a day not stated")
+    identified = rows.with_columns(
+        listed_gib=pl.col("memory_as_sold").round(0),
+        upfront_kind=kind,
+        future_from=pl.when(pl.col("price_state") == "future").then(start),
     )
+    identities = identified.select(pl.struct(IDENTITY).struct.json_encode()).to_series()
     ids = [hashlib.sha256(identity.encode()).hexdigest()[:16] for identity in identities]
-    return rows.with_columns(pl.Series("offering_id", ids, pl.String))
+    return identified.with_columns(pl.Series("offering_id", ids, pl.String))
 
 
 def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows with the reason and detail of a reject; both null for what becomes an offering.
 
-    Of listings with the same identity in one source the cheapest is kept and the others are duplicates.
+    Of listings with the same identity in one source one is kept and the others are duplicates. A price goes before
+    a lower bound, and that before none; then what was read live, then the newest; then the shorter unit of time;
+    then the cheaper.
     """
     judged = rows.with_columns(reason=_reason()).with_columns(detail=_detail())
     is_shared = pl.len().over("source_id", "offering_id") > 1
-    order = ["source_id", "offering_id", "usd_per_instance_hour", "price_number"]
-    shared = judged.filter(is_shared).sort(pl.col("reason").is_not_null(), *order, *LISTING, nulls_last=True)
+    days_before = (
+        pl.when(pl.col("evidence") != "live").then(-pl.col("as_of").dt.epoch("d")).otherwise(-(10**9))
+    )
+    order: list[str | pl.Expr] = [
+        pl.col("reason").is_not_null(),
+        "source_id",
+        "offering_id",
+        pl.col("price_state").replace_strict(STATE_ORDER, default=None),
+        pl.col("usd_per_instance_hour").is_null() & pl.col("usd_per_gpu_hour").is_null(),
+        days_before,
+        pl.col("price_unit").replace_strict(UNIT_ORDER, default=None),
+        "usd_per_instance_hour",
+        "price_number",
+    ]
+    shared = judged.filter(is_shared).sort(*order, *LISTING, nulls_last=True)
     place = pl.col("place").first().over("source_id", "offering_id")
     is_again = pl.col("reason").is_null() & (pl.int_range(pl.len()).over("source_id", "offering_id") > 0)
     shared = shared.with_columns(
-        detail=pl.when(is_again).then(pl.lit("same offer, not dearer, at ") + place).otherwise("detail"),
+        detail=pl.when(is_again).then(pl.lit("same offer as at ") + place).otherwise("detail"),
         reason=pl.when(is_again).then(pl.lit("duplicate")).otherwise("reason"),
     )
     return pl.concat([judged.filter(~is_shared), shared])
@@ -159,23 +197,38 @@ def _reason() -> pl.Expr:
 def _detail() -> pl.Expr:
     low, high = assumption("price_min_usd_per_gpu_hour"), assumption("price_max_usd_per_gpu_hour")
     usd = pl.coalesce("usd_per_gpu_hour", "usd_per_instance_hour")
-    return pl.col("reason").replace_strict(
-        {
-            "price_missing": "the listing has no price and does not say why",
-            "price_zero": "0 is not a price",
-        },
-        default=pl.when(pl.col("reason") == "price_unreadable")
+    reason, cell = pl.col("reason"), pl.col("availability_text").str.slice(0, 40)
+    return (
+        pl.when((reason == "price_missing") & cell.is_not_null())
+        .then(pl.format("no price; the cell says {}", cell))
+        .when((reason == "price_missing") & pl.col("note").is_not_null())
+        .then(pl.format("no price; {}", pl.col("note").str.slice(0, 80)))
+        .when(reason == "price_missing")
+        .then(pl.lit("the listing has no price and does not say why"))
+        .when(reason == "price_zero")
+        .then(pl.lit("0 is not a price"))
+        .when(reason == "price_unreadable")
         .then(pl.lit("not a number: ") + pl.col("price").str.slice(0, 40))
-        .when(pl.col("reason") == "price_unit_unknown")
+        .when(reason == "price_unit_unknown")
         .then(pl.format("{} without a known length", pl.col("price_unit").fill_null("no unit")))
-        .when(pl.col("reason") == "price_out_of_bounds")
-        .then(pl.format("{} USD per GPU-hour is outside {} to {}", usd, pl.lit(low), pl.lit(high))),
+        .when(reason == "price_out_of_bounds")
+        .then(pl.format("{} USD per GPU-hour is outside {} to {}", usd, pl.lit(low), pl.lit(high)))
     )
 
 
 def with_spot_check(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows, spot offers that are not below on-demand of the same plan and region without a USD price."""
-    same = ["source_id", "provider", "origin", "plan", "gpu_text", "listed_count", "place_key"]
+    same = [
+        "source_id",
+        "provider",
+        "origin",
+        "listed_segment",
+        "plan",
+        "gpu_text",
+        "listed_count",
+        "listed_gib",
+        "place_key",
+    ]
     usable = pl.col("reason").is_null() & (pl.col("price_state") == "priced")
     on_demand = (
         rows.filter(usable, pl.col("purchase") == "on_demand", pl.col("usd_per_instance_hour").is_not_null())
@@ -219,33 +272,64 @@ def as_rejects(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def findings_of(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns what a person should look at: counts that disagree, spot that is not cheaper, places not known."""
-    plan = pl.concat_str(pl.col("provider"), pl.col("plan"), separator=": ", ignore_nulls=True)
-    conflicts = rows.filter(
-        pl.col("listed_count") >= 1, pl.col("listed_count") != pl.col("match_count")
-    ).select(
+    """Returns what a person should look at.
+
+    These are counts and GPUs that disagree, spot that is not cheaper, and places that are not known.
+    """
+    found = pl.concat(
+        [_count_conflicts(rows), _name_conflicts(rows), _dear_spots(rows), _unknown_places(rows)]
+    )
+    soft = found.with_columns(is_hard=pl.lit(value=False))
+    return (
+        soft.select(FINDING.names()).match_to_schema(FINDING).unique().sort(FINDING.names(), nulls_last=True)
+    )
+
+
+def _plan_of_provider() -> pl.Expr:
+    return pl.concat_str(pl.col("provider"), pl.col("plan"), separator=": ", ignore_nulls=True)
+
+
+def _count_conflicts(rows: pl.DataFrame) -> pl.DataFrame:
+    differs = (pl.col("listed_count") >= 1) & (pl.col("listed_count") != pl.col("match_count"))
+    return rows.filter(differs).select(
         "source_id",
         rule=pl.lit("gpu_count_conflict"),
-        subject=plan,
+        subject=_plan_of_provider(),
         detail=pl.format(
             "the listing says {}, the name {} says {}", "listed_count", "gpu_text", "match_count"
         ),
     )
-    spots = rows.filter("is_dear_spot").select(
+
+
+def _name_conflicts(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("contradicted").list.len() > 0).select(
+        "source_id",
+        rule=pl.lit("gpu_name_conflict"),
+        subject=_plan_of_provider(),
+        detail=pl.format(
+            "the name {} says {}, the plan says {} and is believed",
+            "gpu_text",
+            pl.col("contradicted").list.join("|"),
+            pl.col("gpu_candidates").list.join("|"),
+        ),
+    )
+
+
+def _dear_spots(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter("is_dear_spot").select(
         "source_id",
         rule=pl.lit("spot_not_below_on_demand"),
-        subject=plan + pl.lit(" @ ") + pl.col("region_text").fill_null("no region"),
+        subject=_plan_of_provider() + pl.lit(" @ ") + pl.col("region_text").fill_null("no region"),
         detail=pl.format(
             "spot {} USD/h, on-demand {} USD/h", pl.col("spot_usd").round(6), pl.col("on_demand_usd").round(6)
         ),
     )
-    places = rows.filter(pl.col("place_text").is_not_null(), ~pl.col("region_is_known")).select(
+
+
+def _unknown_places(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("place_text").is_not_null(), ~pl.col("region_is_known")).select(
         "source_id",
         rule=pl.lit("region_unknown"),
         subject=pl.concat_str("provider", "place_text", separator=": ", ignore_nulls=True),
         detail=pl.lit("this region spelling has no place in region.csv"),
-    )
-    found = pl.concat([conflicts, spots, places]).with_columns(is_hard=pl.lit(value=False))
-    return (
-        found.select(FINDING.names()).match_to_schema(FINDING).unique().sort(FINDING.names(), nulls_last=True)
     )

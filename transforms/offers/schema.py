@@ -176,7 +176,7 @@ OFFERING = columns(
         "available_count": pl.Int64,
         # provenance
         "evidence": pl.String,
-        "price_date": pl.Date,  # the day the price was true: as_of where stated, else the day of the fetch
+        "price_date": pl.Date,  # day the price was true: as_of, else the fetch of what was read live; null: not known
         "fetched_at": UTC,
         "source_url": pl.String,
         "capture_sha256": pl.String,
