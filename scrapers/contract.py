@@ -55,9 +55,9 @@ class Auth:
 class Source:
     """A place where prices are published, with all that a polite and honest collector must know of it.
 
-    `segment` is None for a source of many providers, or of no offers at all. `requests` need no key. `keyed_requests` are asked
-    instead of them when the key is set. A source with only keyed requests ends the night as "skipped" without its
-    key.
+    `segment` is None for a source of many providers, or of no offers at all. `requests` need no key.
+    `keyed_requests` are asked instead of them when the key is set. A source with only keyed requests ends the
+    night as "skipped" without its key.
     """
 
     id: str

@@ -63,14 +63,41 @@ def test_an_offline_refresh_prints_sources_and_winners(
 
 
 def test_every_tier_has_a_ranking_or_an_honest_unknown(home: Path) -> None:
+    (offers,) = rows(home, "sql", "select count(*) as n from current_offering")
     found = rows(home, "tiers")
     assert len(found) == 37
     for row in found:
-        counts = [row["ranked"], row["excluded"], row["unknown"]]
-        assert sum(int(str(count)) for count in counts) == int(
-            str(rows(home, "sql", "select count(*) as n from current_offering")[0]["n"])
-        ), row
+        counts = [int(str(row[name])) for name in ("ranked", "excluded", "unknown")]
+        assert sum(counts) == offers["n"], row
         assert row["ranked"] or row["unknown"], row
+
+
+def test_the_table_in_the_readme_is_what_the_night_gives(home: Path) -> None:
+    shown = (
+        "qlora-8b",
+        "text-14b-bf16-office",
+        "rt-chat-70b",
+        "img-20b-batch",
+        "vid-14b-480p-fast",
+        "pre-7b-1t",
+    )
+    query = (
+        "select tier_id, title_en, cast(gpus_rented as int) || ' x ' || coalesce(gpu_key, gpu_text) as offer,"
+        " provider_name, purchase, objective_usd, objective, offers_ranked from best_by_tier"
+    )
+    best = {row["tier_id"]: row for row in rows(home, "sql", query)}
+    lines = ["| job | best offer | cost | offers that can do it |", "|---|---|---|---|"]
+    for tier_id in shown:
+        row = best[tier_id]
+        cost, offer = "-", "none: no offer states its node network"
+        if row["offer"]:
+            offer = f"{row['offer']}, {row['provider_name']}, {str(row['purchase']).replace('_', '-')}"
+            unit = str(row["objective"]).removeprefix("usd_").replace("_", " ")
+            cost = f"${float(str(row['objective_usd'])):,.2f} {unit}"
+        lines.append(f"| {row['title_en']} | {offer} | {cost} | {row['offers_ranked']} |")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme.split("<!-- best offers -->")[1].split("<!-- end of best offers -->")[0]
+    assert block.strip() == "\n".join(lines)
 
 
 def test_rank_of_a_tier_and_of_a_job_in_flags(home: Path) -> None:
