@@ -11,7 +11,7 @@ refresh: $(VENV)/.installed
 	$(BIN)/gpu-almanac refresh
 
 test: $(VENV)/.installed-dev
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .

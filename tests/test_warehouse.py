@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -187,6 +188,15 @@ def test_an_earlier_night_is_refused(path: Path) -> None:
         assert history(connection) == [("a", NIGHT, None, 2.0)]
 
 
+@cache
+def in_memory() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("attach ':memory:' as warehouse")
+    connection.execute("use warehouse")
+    migrate(connection)
+    return connection
+
+
 @hypothesis_settings(max_examples=25)
 @given(
     st.lists(
@@ -196,10 +206,9 @@ def test_an_earlier_night_is_refused(path: Path) -> None:
     )
 )
 def test_history_rebuilds_each_night(nights: list[dict[str, float]]) -> None:
-    connection = duckdb.connect()
-    connection.execute("attach ':memory:' as warehouse")
-    connection.execute("use warehouse")
-    migrate(connection)
+    connection = in_memory()
+    for table in ("source_run", "offering", "listing", "price_history", "availability_history"):
+        connection.execute(f"delete from {table}")
     days = [NIGHT + timedelta(days=number) for number in range(len(nights))]
     for day, prices in zip(days, nights, strict=True):
         rows = [{"offering_id": key, "price_listed": price} for key, price in prices.items()]
@@ -212,7 +221,6 @@ def test_history_rebuilds_each_night(nights: list[dict[str, float]]) -> None:
         ).fetchall()
         assert dict(rebuilt) == prices
     assert [check.name for check in run_checks(connection) if check.name.startswith("history")] == []
-    connection.close()
 
 
 def test_a_failed_source_keeps_its_last_good_night(path: Path) -> None:
@@ -255,6 +263,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from datetime import timedelta
+from functools import cache
 import test_warehouse as t
 from warehouse import history
 from warehouse.connection import writing
