@@ -30,7 +30,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 import yaml
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup, Tag
+from bs4.element import NavigableString
 from charset_normalizer import from_bytes
 
 from scrapers.contract import Payload

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -262,7 +262,7 @@ def test_a_kill_in_the_middle_of_a_load_leaves_the_night_before(path: Path) -> N
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import cache
 import test_warehouse as t
 from warehouse import history
