@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
@@ -13,7 +15,9 @@ import typer
 from flows.settings import Settings, SettingsError, read_settings
 from flows.show import Format, out, say
 
-FINE, FINDINGS, WRONG_USE = 0, 1, 2
+FINE, FINDINGS, WRONG_USE, STOPPED = 0, 1, 2, 143
+
+EARLIEST_NIGHT = date(2020, 1, 1)
 
 app = typer.Typer(
     name="gpu-almanac",
@@ -32,6 +36,9 @@ ProviderOption = Annotated[str | None, typer.Option("--provider", help="Provider
 def refresh(
     offline: Annotated[bool, typer.Option("--offline", help="Ask no provider; use what is bundled.")] = False,
     source: Annotated[list[str] | None, typer.Option("--source", help="Collect only this source.")] = None,
+    accept: Annotated[
+        list[str] | None, typer.Option("--accept", help="Take the prices of this held source as they are.")
+    ] = None,
     night: Annotated[
         str | None, typer.Option("--date", help="Logical date of the night, YYYY-MM-DD.")
     ] = None,
@@ -40,10 +47,12 @@ def refresh(
     from flows.nightly import run_night
     from scrapers.registry import names
 
-    for source_id in source or []:
+    for source_id in [*(source or []), *(accept or [])]:
         _known(source_id, names(), "source", "gpu-almanac sources")
     settings = read_settings()
-    report = run_night(night=_night(night), offline=offline, only=tuple(source or ()))
+    report = run_night(
+        night=_night(night), offline=offline, only=tuple(source or ()), accept=tuple(accept or ())
+    )
     _print_night(settings, report)
     raise typer.Exit(FINDINGS if report.has_findings else FINE)
 
@@ -84,7 +93,7 @@ def rank(
         "purchase": purchase,
         "billing": billing,
     }
-    given = {name: value for name, value in flags.items() if value}
+    given = {name: value for name, value in flags.items() if value is not None and value != []}
     if not tier and not given:
         raise typer.BadParameter("name a --tier, or describe a job with --model and further flags")
     answer = ranked_job(settings, tier, given) if given else ranked_tier(settings, str(tier))
@@ -188,7 +197,8 @@ def sql(
     from warehouse.query import ask
 
     views = "select view_name, comment from duckdb_views() where not internal order by view_name"
-    out(ask(read_settings().database, query or views).records(), form)
+    answer = ask(read_settings().database, views if query is None else query)
+    out(answer.records(), form, columns=answer.columns)
 
 
 @app.command()
@@ -228,8 +238,18 @@ def rollback() -> None:
 
 def main() -> None:
     """Runs the command line; an expected error is one line on stderr and exit code 2."""
+    # Bytes of the shell that are no UTF-8 must not reach an output that is.
+    sys.argv = [word.encode("utf-8", "surrogateescape").decode("utf-8", "replace") for word in sys.argv]
+    # A stop by the system ends the servers that were started, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
     try:
         app()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing is left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        say(f"gpu-almanac: {error.filename or 'output'}: {error.strerror}")
+        sys.exit(WRONG_USE)
     except Exception as error:
         if not isinstance(error, (SettingsError, *_expected())):
             raise
@@ -259,19 +279,24 @@ def _known(value: str, allowed: list[str], what: str, where: str) -> None:
 
 
 def _night(text: str | None) -> date:
+    today = datetime.now(UTC).date()
     if text is None:
-        return datetime.now(UTC).date()
+        return today
     try:
-        return date.fromisoformat(text)
+        night = date.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(f"--date {text!r} is not a date such as 2026-11-30") from error
+    # Nights only go forward, so a date in the future would shut out all real ones.
+    if not EARLIEST_NIGHT <= night <= today:
+        raise typer.BadParameter(f"--date {text} does not lie between {EARLIEST_NIGHT} and today, {today}")
+    return night
 
 
 def _spellings(text: str, provider: str | None) -> list[tuple[str, str | None]]:
     if text != "-":
         return [(text, provider)]
     pairs = []
-    for line in sys.stdin.read().splitlines():
+    for line in sys.stdin.buffer.read().decode("utf-8", "replace").splitlines():
         spelling, _, where = line.partition("\t")
         pairs.append((spelling, where or provider))
     return pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -125,13 +125,16 @@ def segments_of(sources: Iterable[Source]) -> dict[str, str]:
     return {source.id: source.segment for source in sources if source.segment}
 
 
-def wanted(sources: Mapping[str, Source], settings: Settings) -> dict[str, str | None]:
+def wanted(sources: Iterable[Source], settings: Settings) -> dict[str, str | None]:
     """Returns for each source None when it is on, or the reason why it is off."""
     off: dict[str, str | None] = {}
-    for name, source in sources.items():
-        is_on = (source.default_on or name in settings.turned_on) and name not in settings.turned_off
-        by_owner = "turned off by GPU_ALMANAC_SOURCES_OFF" if name in settings.turned_off else None
-        off[name] = None if is_on else by_owner or source.off_reason or "off"
+    for source in sources:
+        if source.id in settings.turned_off:
+            off[source.id] = "turned off by GPU_ALMANAC_SOURCES_OFF"
+        elif source.default_on or source.id in settings.turned_on:
+            off[source.id] = None
+        else:
+            off[source.id] = source.off_reason or "off"
     return off
 
 

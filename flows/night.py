@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -14,8 +14,9 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from flows.collect import Collected, segments_of
+from flows.collect import Collected, segments_of, wanted
 from flows.rank import rank_jobs, write_ranking
+from flows.settings import Settings
 from page.build import build
 from scrapers.contract import Source
 from transforms.offers.normalise import normalise
@@ -51,8 +52,12 @@ class NightReport:
 @contextmanager
 def only_night(home: Path) -> Iterator[None]:
     """Holds the home folder for one night at a time. Raises WarehouseError when another night has it."""
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / ".night.lock").open("w") as lock:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        opened = (home / ".night.lock").open("w")
+    except OSError as error:
+        raise WarehouseError(f"{home}: cannot be written: {error.strerror}") from error
+    with opened as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -64,25 +69,35 @@ def finish_night(
     collected: Sequence[Collected],
     sources: Sequence[Source],
     *,
-    home: Path,
-    warehouse: Path,
+    settings: Settings,
     night: date,
     created_at: datetime,
+    accepted: Collection[str] = (),
 ) -> NightReport:
-    """Loads what was collected, ranks all current offerings in every tier, and publishes a release."""
-    with writing(warehouse) as connection:
-        _write_facts(connection, sources)
+    """Loads what was collected, ranks all current offerings in every tier, and publishes a release.
+
+    Sources in `accepted` are loaded in spite of hard findings, which their reason then names.
+    """
+    with writing(settings.warehouse) as connection:
+        _write_facts(connection, sources, wanted(sources, settings))
         _write_rates(connection, collected)
         rates = _known_rates(connection, night)
         segments = segments_of(sources)
         outcomes = {
-            item.source_id: load_source(connection, item, night=night, rates=rates, segments=segments)
+            item.source_id: load_source(
+                connection,
+                item,
+                night=night,
+                rates=rates,
+                segments=segments,
+                is_accepted=item.source_id in accepted,
+            )
             for item in sorted(collected, key=lambda item: item.source_id)
         }
         write_ranking(connection, rank_jobs(connection, tier_jobs(), night=night))
         _write_release(connection, night, created_at)
         connection.execute("checkpoint warehouse")
-    release = publish(home, warehouse, created_at, build)
+    release = publish(settings.home, settings.warehouse, created_at, build)
     is_offline = any(item.is_offline for item in collected) and not any(
         item.outcome == "ok" and not item.is_bundled for item in collected
     )
@@ -96,6 +111,7 @@ def load_source(
     night: date,
     rates: pl.DataFrame,
     segments: Mapping[str, str],
+    is_accepted: bool = False,
 ) -> str:
     """Normalises, checks and loads what one source gave; returns its outcome."""
     previous = last_good_offerings(connection, item.source_id)
@@ -110,6 +126,8 @@ def load_source(
     )
     if item.outcome == "ok":
         result = _normalised(result, item, previous, night=night, rates=rates, segments=segments)
+        if result.outcome == "held" and is_accepted:
+            result = replace(result, outcome="ok", reason=f"accepted in spite of {result.reason}")
     elif previous.height and item.outcome in ("failed", "skipped"):
         result = replace(result, outcome="stale")
     outcome = load.load(connection, result)
@@ -158,7 +176,9 @@ def _normalised(
     )
 
 
-def _write_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+def _write_facts(
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], off_reasons: Mapping[str, str | None]
+) -> None:
     known = pl.DataFrame(
         [
             {
@@ -170,8 +190,8 @@ def _write_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
                 "terms": source.terms,
                 "terms_url": source.terms_url,
                 "terms_note": source.terms_note,
-                "is_on": source.default_on,
-                "off_reason": source.off_reason,
+                "is_on": off_reasons[source.id] is None,
+                "off_reason": off_reasons[source.id],
                 "auth_env": source.auth.env if source.auth else None,
             }
             for source in sources
@@ -187,6 +207,7 @@ def _write_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
             "tier": tier_jobs().rename({"group": "group_name"}),
             "provider_term": tables.read("provider"),
             "region": tables.read("region"),
+            "assumption": tables.read("assumption"),
         },
     )
 

@@ -4,6 +4,7 @@ Annotations are not postponed here: Prefect builds the model of the parameters f
 the flow, and cannot resolve their text.
 """
 
+import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -12,6 +13,7 @@ from flows.environment import prepare
 
 prepare()
 
+import httpx  # noqa: E402
 from prefect import flow, task  # noqa: E402
 from prefect.artifacts import create_table_artifact  # noqa: E402
 from prefect.cache_policies import NO_CACHE  # noqa: E402
@@ -26,7 +28,7 @@ from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 from flows.answers import source_list  # noqa: E402
 from flows.collect import OFFLINE_REASON, Collected, collect, is_bundled, left_out, not_collected, wanted  # noqa: E402
 from flows.night import NightReport, finish_night, only_night  # noqa: E402
-from flows.settings import Settings, read_settings  # noqa: E402
+from flows.settings import Settings, SettingsError, read_settings  # noqa: E402
 from page.errors import PageError  # noqa: E402
 from scrapers import fetch, registry  # noqa: E402
 from scrapers.captures import Captures  # noqa: E402
@@ -78,10 +80,14 @@ def collect_source(
     task_runner=ThreadPoolTaskRunner(max_workers=SOURCES_AT_ONCE),  # type: ignore[arg-type]
 )
 def night_flow(
-    night: date | None = None, offline: bool = False, only: tuple[str, ...] = ()
+    night: date | None = None,
+    offline: bool = False,
+    only: tuple[str, ...] = (),
+    accept: tuple[str, ...] = (),
 ) -> NightReport | State[NightReport]:
     """Runs one night. `night` is its logical date, today in UTC by default; `only` names the sources to collect.
 
+    `accept` names sources whose prices are taken although they look wrong.
     A night that cannot be published ends in a failed state with a WarehouseError or PageError.
     """
     settings = read_settings()
@@ -92,10 +98,10 @@ def night_flow(
             report = finish_night(
                 _collect_all(sources, settings, offline=offline, only=only),
                 list(sources.values()),
-                home=settings.home,
-                warehouse=settings.warehouse,
+                settings=settings,
                 night=logical_date,
                 created_at=datetime.now(UTC),
+                accepted=accept,
             )
             Captures(settings.captures).prune(settings.captures_kept_nights)
     except (WarehouseError, PageError, CaptureError) as error:
@@ -104,11 +110,31 @@ def night_flow(
     return report
 
 
-def run_night(*, night: date | None = None, offline: bool = False, only: tuple[str, ...] = ()) -> NightReport:
+def run_night(
+    *,
+    night: date | None = None,
+    offline: bool = False,
+    only: tuple[str, ...] = (),
+    accept: tuple[str, ...] = (),
+) -> NightReport:
     """Runs the flow in this process. Raises WarehouseError or PageError when nothing was published."""
-    report = night_flow(night=night, offline=offline, only=only)
+    check_server()
+    report = night_flow(night=night, offline=offline, only=only, accept=accept)
     assert isinstance(report, NightReport)
     return report
+
+
+def check_server() -> None:
+    """Raises SettingsError when PREFECT_API_URL names a server that does not answer."""
+    url = os.environ.get("PREFECT_API_URL")
+    if not url:
+        return
+    try:
+        httpx.get(f"{url}/health", timeout=10, trust_env=False).raise_for_status()
+    except httpx.HTTPError as error:
+        raise SettingsError(
+            f"PREFECT_API_URL: no Prefect server answers at {url} ({error}); unset it to use a temporary one"
+        ) from error
 
 
 def fetch_settings(settings: Settings) -> fetch.Settings:
@@ -128,7 +154,7 @@ def _collect_all(
     session = fetch.Session(fetch_settings(settings))
     futures: dict[str, PrefectFuture[Collected | State[Collected]]] = {}
     collected: list[Collected] = []
-    for name, off_reason in wanted(sources, settings).items():
+    for name, off_reason in wanted(sources.values(), settings).items():
         if only and name not in only:
             continue
         if off_reason and not only:

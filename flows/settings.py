@@ -58,8 +58,13 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     nights = environ.get("GPU_ALMANAC_CAPTURES_KEPT_NIGHTS", str(default.captures_kept_nights))
     if not nights.isdecimal() or int(nights) < 1:
         raise SettingsError(f"GPU_ALMANAC_CAPTURES_KEPT_NIGHTS: {nights!r} is not a whole number from 1")
+    home = Path(environ.get("GPU_ALMANAC_HOME") or default.home)
+    if "?" in str(home):
+        raise SettingsError(
+            f"GPU_ALMANAC_HOME: {str(home)!r} holds a question mark, which DuckDB cannot open"
+        )
     return Settings(
-        home=Path(environ.get("GPU_ALMANAC_HOME") or default.home),
+        home=home,
         turned_on=_ids(environ.get("GPU_ALMANAC_SOURCES_ON", "")),
         turned_off=_ids(environ.get("GPU_ALMANAC_SOURCES_OFF", "")),
         contact=environ.get("GPU_ALMANAC_CONTACT") or None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from shutil import get_terminal_size
 from typing import Any
 
 from rich import box
@@ -29,18 +31,32 @@ class Format(StrEnum):
 NUMBERS = (int, float, Decimal)
 # Where no terminal folds them, rows stay on one line, so that other programs can read them.
 PIPE_WIDTH = 1000
+LEAST_WIDTH = 100
 
 
-def out(rows: Sequence[Mapping[str, Any]], form: Format, *, title: str | None = None) -> None:
-    """Prints `rows`, which all have the same keys, to stdout in the given form."""
+def out(
+    rows: Sequence[Mapping[str, Any]],
+    form: Format,
+    *,
+    title: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> None:
+    """Prints `rows`, which all have the same keys, to stdout in the given form.
+
+    `columns` names the keys where there may be no row to read them from.
+    """
+    names = list(columns or (rows[0] if rows else ()))
     if form is Format.json:
-        sys.stdout.write(json.dumps(rows, indent=2, default=_plain, ensure_ascii=False) + "\n")
+        finite = [{name: _finite(value) for name, value in row.items()} for row in rows]
+        text = json.dumps(finite, indent=2, default=_plain, ensure_ascii=False, allow_nan=False)
+        sys.stdout.write(text + "\n")
     elif form is Format.csv:
-        _csv(rows)
+        _csv(names, rows)
     elif form is Format.md:
-        _markdown(rows)
+        _markdown(names, rows)
     else:
         _table(rows, title)
+    sys.stdout.flush()
 
 
 def say(text: str) -> None:
@@ -48,34 +64,26 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def usd(value: float | Decimal | None) -> str:
-    """Returns a price with two decimals from 0.10 on, with four digits below; "-" when there is none."""
-    if value is None:
-        return "-"
-    amount = float(value)
-    return f"${amount:,.2f}" if amount >= 0.10 else f"${amount:.4g}"
+def _csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if names:
+        writer.writerow(names)
+    writer.writerows([_cell(value, empty="") for value in row.values()] for row in rows)
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> None:
-    if not rows:
+def _markdown(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    if not names:
         return
-    writer = csv.DictWriter(sys.stdout, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _cell(value, empty="") for key, value in row.items()} for row in rows)
-
-
-def _markdown(rows: Sequence[Mapping[str, Any]]) -> None:
-    if not rows:
-        return
-    sys.stdout.write("| " + " | ".join(rows[0]) + " |\n")
-    sys.stdout.write("|" + "---|" * len(rows[0]) + "\n")
+    sys.stdout.write("| " + " | ".join(names) + " |\n")
+    sys.stdout.write("|" + "---|" * len(names) + "\n")
     for row in rows:
         cells = (_cell(value, empty="").replace("|", "\\|").replace("\n", " ") for value in row.values())
         sys.stdout.write("| " + " | ".join(cells) + " |\n")
 
 
 def _table(rows: Sequence[Mapping[str, Any]], title: str | None) -> None:
-    console = Console(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    width = max(LEAST_WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else PIPE_WIDTH
+    console = Console(width=width, highlight=False)
     if not rows:
         console.print(Text(f"{title}: no rows" if title else "no rows"))
         return
@@ -114,9 +122,14 @@ def _printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def _finite(value: Any) -> Any:
+    """Returns null for what JSON cannot say: NaN and the infinities."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, date | datetime):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+    return str(value)

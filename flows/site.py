@@ -15,8 +15,14 @@ from warehouse.connection import WarehouseError
 
 def rebuild(settings: Settings) -> Path:
     """Builds the site from the published database beside the old one, then puts it in its place."""
+    if not settings.database.exists():
+        raise WarehouseError(f"{settings.database}: there is no such file; run `gpu-almanac refresh` first")
     release = settings.database.parent.resolve()
-    with tempfile.TemporaryDirectory(prefix=".site-", dir=release) as folder:
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix=".site-", dir=release)
+    except OSError as error:
+        raise WarehouseError(f"{release}: cannot be written: {error.strerror}") from error
+    with scratch as folder:
         fresh = Path(folder) / "site"
         build(settings.database, fresh)
         old = Path(folder) / "old"

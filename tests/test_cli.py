@@ -168,6 +168,15 @@ def test_collect_parses_a_file_without_a_warehouse(tmp_path: Path) -> None:
         (("collect", "vast"), "--from-file"),
         (("collect", "vast", "--from-file", "nowhere.json"), "No such file"),
         (("sql", "select nothing"), "sql: "),
+        (("sql", ";"), "sql: "),
+        (("sql", ""), "sql: "),
+        (("rank", "--tier", "rt-chat-70b", "--users", "0"), "must be above 0"),
+        (("rank", "--tier", "rt-chat-70b", "--context", ""), "is not a number of tokens"),
+        (("rank", "--tier", "rt-chat-70b", "--region", "zz"), "is not eu, a continent"),
+        (("rank", "--tier", "rt-chat-70b", "--region", " "), "is not eu, a continent"),
+        (("rank", "--tier", "rt-chat-70b", "--precision", ""), "no weight_precision"),
+        (("refresh", "--date", "9999-12-31"), "does not lie between 2020-01-01 and today"),
+        (("refresh", "--accept", "vats"), "did you mean vast"),
         (("refresh", "--date", "soon"), "is not a date"),
         (("refresh", "--date", "2026-11-29", "--offline"), "lies before 2026-11-30"),
         (("schedule", "--cron", "whenever"), "is not a cron line"),
@@ -187,6 +196,55 @@ def test_without_a_release_the_answer_says_what_to_do(tmp_path: Path) -> None:
         done = run(tmp_path / "empty", *words)
         assert done.returncode == 2
         assert "run `gpu-almanac refresh` first" in done.stderr
+
+
+def test_any_value_of_sql_is_valid_json(home: Path) -> None:
+    query = "select 1 as a, 2 as a, 'nan'::double as n, 'inf'::float as i, interval 1 day as d, '\\x00'::blob as b"
+    (row,) = rows(home, "sql", query)
+    assert (row["a"], row["a_2"], row["n"], row["i"]) == (1, 2, None, None)
+    assert rows(home, "sql", "select 1 as a where false") == []
+    assert run(home, "sql", "select 1 as a where false", "--format", "csv").stdout == "a\n"
+
+
+def test_a_home_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    for home, said in ((tmp_path / "file", "cannot be written"), (tmp_path / "what?", "question mark")):
+        done = run(home, "refresh", "--offline")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_prefect_server_that_does_not_answer_is_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    done = run(home, "refresh", "--offline")
+    assert done.returncode == 2
+    assert done.stderr.startswith("gpu-almanac: PREFECT_API_URL: no Prefect server answers at")
+
+
+def test_bytes_that_are_no_text_and_readers_that_leave(home: Path) -> None:
+    environ = {**os.environ, "GPU_ALMANAC_HOME": str(home)}
+    words = [word.encode() for word in (*COMMAND, "gpu")]
+    done = subprocess.run(
+        [*words, b"\xff", b"--format", b"json"], capture_output=True, env=environ, check=True
+    )
+    assert json.loads(done.stdout.decode("utf-8"))[0]["text"] == "\ufffd"
+    many = [*COMMAND, "sql", "select range from range(300000)", "--format", "csv"]
+    with subprocess.Popen(many, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "tiers"], stdout=full, stderr=subprocess.PIPE, env=environ, check=False
+        )
+    assert done.returncode == 2
+    assert b"No space left on device" in done.stderr
 
 
 def test_help_names_every_command() -> None:

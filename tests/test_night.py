@@ -302,6 +302,22 @@ def test_a_full_disk_keeps_the_last_release(
     assert rows("select night from release") == [(NIGHT,)]
 
 
+def test_a_held_source_is_released_by_its_owner(
+    server: LoopbackServer, sources: dict[str, types.ModuleType]
+) -> None:
+    for name in sources:
+        server.on(f"/{name}", reply(encoded(prices())))
+    run(NIGHT)
+    server.on("/doubled", reply(encoded(prices(factor=2.0))))
+    second = NIGHT + timedelta(days=1)
+    assert run(second).outcomes["doubled"] == "held"
+    report = nightly.run_night(night=second, only=("doubled",), accept=("doubled",))
+    assert report.outcomes == {"doubled": "ok"}
+    assert "accepted in spite of price_jump" in health()["doubled"][1]
+    lowest = "select min(price_usd_per_gpu_hour) from current_offering where source_id = 'doubled'"
+    assert rows(lowest) == [(Decimal("4.000000"),)]
+
+
 def test_two_nights_at_once_are_refused(server: LoopbackServer, sources: dict[str, types.ModuleType]) -> None:
     from flows.night import only_night
 

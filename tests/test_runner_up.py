@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from test_warehouse import NIGHT, source_night
+from test_warehouse import NIGHT, describe, source_night
 
 from transforms.workloads.schema import RANKING
 from warehouse.connection import writing
@@ -56,6 +56,7 @@ def test_the_causes_of_the_difference_add_up(tmp_path: Path) -> None:
         barred,
     ]
     with writing(tmp_path / "w.duckdb") as connection:
+        describe(connection, "alpha")
         load(connection, source_night(NIGHT, cheap, dear, {**dear, "offering_id": "c"}))
         insert(
             connection, "ranking", ranked(*[{"tier_id": "t", "is_calibrated": True, **row} for row in rows])

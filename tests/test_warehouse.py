@@ -19,11 +19,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from transforms.offers.schema import FINDING, LISTING, OFFERING, REJECT
+from transforms.reference.tables import read
 from transforms.workloads.schema import EXCLUSION, JOB, RANKING
 from warehouse import reference
+from warehouse.checks import run_checks
 from warehouse.connection import WarehouseError, migrate, reading, sql_files, storage_version, writing
 from warehouse.load import CaptureRow, SourceNight, content_digest, frame, last_good_offerings, load
-from warehouse.publish import publish, rollback, run_checks
+from warehouse.publish import publish, rollback
 from warehouse.query import ask
 
 
@@ -73,6 +75,16 @@ def source_night(night: date = NIGHT, *rows: dict[str, object], source_id: str =
         ),
         offerings=made,
     )
+
+
+def describe(connection: duckdb.DuckDBPyConnection, *source_ids: str, is_on: bool = True) -> None:
+    """Puts sources and the assumptions into the warehouse, as the night does."""
+    columns = frame(connection, "select * from source").columns
+    known = pl.DataFrame({"source_id": source_ids, "name": source_ids, "is_on": [is_on] * len(source_ids)})
+    full = known.with_columns(
+        pl.lit(None, pl.String).alias(name) for name in columns if name not in known.columns
+    )
+    reference.write(connection, {"source": full, "assumption": read("assumption")})
 
 
 @pytest.fixture
@@ -247,12 +259,47 @@ def test_bundled_prices_stand_in_only_where_no_source_has_the_provider(path: Pat
         source_id="list_prices",
     )
     with writing(path) as connection:
+        describe(connection, "alpha", "list_prices")
         load(connection, source_night(NIGHT, {"offering_id": "a"}))
         load(connection, replace(source_night(NIGHT, source_id="list_prices"), offerings=bundled))
-        rows = connection.execute(
-            "select offering_id, freshness from current_offering order by all"
-        ).fetchall()
-        assert rows == [("a", "tonight"), ("g1", "bundled")]
+        query = "select offering_id, freshness from current_offering order by all"
+        assert connection.execute(query).fetchall() == [("a", "tonight"), ("g1", "bundled")]
+        # After 45 days without a good night the list knows more than the last good night.
+        last_good, list_only = [("a", "last_good"), ("g1", "bundled")], [("a1", "bundled"), ("g1", "bundled")]
+        for days, expected in ((45, last_good), (46, list_only)):
+            later = source_night(NIGHT + timedelta(days=days), source_id="list_prices")
+            load(connection, replace(later, offerings=bundled))
+            assert connection.execute(query).fetchall() == expected
+
+
+def test_a_source_that_is_off_or_gone_leaves_the_current_offers(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+        load(connection, source_night(NIGHT, {"offering_id": "b"}, source_id="beta"))
+        describe(connection, "alpha", "beta")
+        ids = "select offering_id from current_offering order by all"
+        assert connection.execute(ids).fetchall() == [("a",), ("b",)]
+        describe(connection, "alpha")
+        assert connection.execute(ids).fetchall() == [("a",)]
+        describe(connection, "alpha", is_on=False)
+        assert connection.execute(ids).fetchall() == []
+        assert connection.execute("select outcome from source_health").fetchall() == [("off",)]
+
+
+def test_rows_that_break_a_rule_hold_their_source_and_no_other(path: Path) -> None:
+    second = NIGHT + timedelta(days=1)
+    broken = {"offering_id": "a", "price_gap": "no exchange rate for EUR"}
+    with writing(path) as connection:
+        describe(connection, "alpha", "beta")
+        load(connection, source_night(NIGHT, {"offering_id": "a", "price_listed": 2.0}))
+        assert load(connection, source_night(second, broken)) == "held"
+        assert load(connection, source_night(second, {"offering_id": "b"}, source_id="beta")) == "ok"
+        assert last_good_offerings(connection, "alpha")["price_gap"].to_list() == [None]
+        assert history(connection) == [("a", NIGHT, None, 2.0)]
+        query = "select reason from source_health where source_id = 'alpha'"
+        ((reason,),) = connection.execute(query).fetchall()
+        assert reason.startswith("sql/checks/price_or_gap.sql: 1 rows break the rule")
+        assert run_checks(connection) == []
 
 
 def test_a_kill_in_the_middle_of_a_load_leaves_the_night_before(path: Path) -> None:
@@ -287,7 +334,7 @@ def test_a_changed_schema_file_is_refused(path: Path) -> None:
     with writing(path) as connection:
         connection.execute("update schema_file set sha256 = 'x' where name = '040_offering'")
     with (
-        pytest.raises(WarehouseError, match=r"040_offering\.sql changed after it was applied"),
+        pytest.raises(WarehouseError, match=r"040_offering\.sql is not the one that made this warehouse"),
         writing(path),
     ):
         pass
@@ -317,6 +364,7 @@ def page_stub(database: Path, site: Path) -> None:
 
 def publishable(path: Path) -> None:
     with writing(path) as connection:
+        describe(connection, "alpha")
         load(connection, source_night(NIGHT, {"offering_id": "a"}))
 
 
@@ -365,6 +413,31 @@ def test_a_full_disk_leaves_the_last_release(tmp_path: Path, path: Path) -> None
         publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), full_disk)
     assert (tmp_path / "public").resolve() == first
     assert [item.name for item in (tmp_path / "releases").iterdir()] == [first.name]
+
+
+def test_what_a_killed_night_left_is_swept_and_a_real_folder_is_refused(tmp_path: Path, path: Path) -> None:
+    publishable(path)
+    left = tmp_path / "releases" / ".staging-old"
+    left.mkdir(parents=True)
+    (tmp_path / ".public-123").symlink_to("nowhere")
+    release = publish(tmp_path, path, MIDNIGHT, page_stub)
+    assert sorted(item.name for item in (tmp_path / "releases").iterdir()) == [release.name]
+    assert not (tmp_path / ".public-123").is_symlink()
+    (tmp_path / "public").unlink()
+    (tmp_path / "public").mkdir()
+    with pytest.raises(WarehouseError, match="is not a link that was made here"):
+        publish(tmp_path, path, MIDNIGHT + timedelta(seconds=1), page_stub)
+    assert [item.name for item in (tmp_path / "releases").iterdir()] == [release.name]
+
+
+def test_a_formula_is_text_in_the_csv_and_as_it_was_in_parquet(tmp_path: Path, path: Path) -> None:
+    with writing(path) as connection:
+        describe(connection, "alpha")
+        load(connection, source_night(NIGHT, {"offering_id": "a", "plan": "=cmd|' /C calc'!A0"}))
+    publish(tmp_path, path, MIDNIGHT, page_stub)
+    offers = tmp_path / "public"
+    assert pl.read_csv(offers / "offers.csv", infer_schema=False)["plan"].to_list() == ["'=cmd|' /C calc'!A0"]
+    assert pl.read_parquet(offers / "offers.parquet")["plan"].to_list() == ["=cmd|' /C calc'!A0"]
 
 
 def test_a_reader_keeps_the_release_it_opened(tmp_path: Path, path: Path) -> None:

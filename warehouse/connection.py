@@ -32,6 +32,11 @@ def writing(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         _attach(connection, path)
         migrate(connection)
         yield connection
+    except duckdb.Error as error:
+        raise WarehouseError(f"{path}: {_first_line(error)}") from error
+    except RuntimeError as error:
+        # DuckDB turns Ctrl-C into this.
+        raise (KeyboardInterrupt() if "interrupt" in str(error).lower() else error) from error
     finally:
         connection.close()
 
@@ -48,6 +53,8 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         connection.execute("set timezone = 'UTC'")
         yield connection
+    except duckdb.Error as error:
+        raise WarehouseError(f"{path}: {_first_line(error)}") from error
     finally:
         connection.close()
 
@@ -72,7 +79,8 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
         if name in applied:
             if applied[name] != sha256:
                 raise WarehouseError(
-                    f"sql/schema/{name}.sql changed after it was applied: add a new file instead"
+                    f"sql/schema/{name}.sql is not the one that made this warehouse; refresh with the version that"
+                    " made it, or move the file away and lose its history"
                 )
             continue
         with transaction(connection):
@@ -112,7 +120,9 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             raise WarehouseError(f"{path}: another refresh is running; wait for it or end it") from error
         raise WarehouseError(f"{path}: cannot be opened: {_first_line(error)}") from error
     except duckdb.Error as error:
-        raise WarehouseError(f"{path}: cannot be opened: {_first_line(error)}") from error
+        raise WarehouseError(
+            f"{path}: cannot be opened: {_first_line(error)}; move it away to start anew without its history"
+        ) from error
     connection.execute("use warehouse")
 
 

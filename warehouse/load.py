@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Literal
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from transforms.offers.schema import FINDING, LISTING, OFFERING, REJECT
 from warehouse import history
+from warehouse.checks import BrokenCheckError, refuse_broken
 from warehouse.connection import WarehouseError, transaction
 
 Outcome = Literal["ok", "unchanged", "stale", "blocked", "skipped", "failed", "held"]
@@ -52,11 +53,19 @@ class SourceNight:
 def load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome:
     """Writes `result` and returns its outcome: "ok" becomes "unchanged" when the offerings are those of last time.
 
-    A source that gave nothing good keeps its last good offerings. Raises WarehouseError for a night that lies
-    before the last one of the source, since the intervals of its history would break.
+    A source that gave nothing good, or rows that break a rule of sql/checks, keeps its last good offerings.
+    Raises WarehouseError for a night that lies before the last one of the source, since the intervals of its
+    history would break.
     """
-    last_night, last_digest = _last_good(connection, result.source_id)
     _refuse_the_past(connection, result)
+    try:
+        return _load(connection, result)
+    except BrokenCheckError as error:
+        return _load(connection, replace(result, outcome="held", reason=str(error)))
+
+
+def _load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome:
+    last_night, last_digest = _last_good(connection, result.source_id)
     outcome, digest = result.outcome, last_digest
     with transaction(connection):
         connection.execute(
@@ -69,6 +78,7 @@ def load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome:
                 outcome = "unchanged"
             if digest != last_digest or last_night != result.night:
                 _replace_snapshot(connection, result)
+                refuse_broken(connection, source_id=result.source_id)
             last_night = result.night
         _record_run(connection, result, outcome, last_night, digest)
     return outcome

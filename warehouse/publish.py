@@ -6,37 +6,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import duckdb
 
-from warehouse.connection import WarehouseError, reading, sql_files
+from warehouse.checks import refuse_broken
+from warehouse.connection import WarehouseError, reading
 
 RELEASES_KEPT = 5
+CSV_RANKS = 100
 DATABASE_NAME = "gpu_almanac.duckdb"
 # Where a release is found by readers: a link, swapped in one step.
 PUBLIC_NAME = "public"
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenCheck:
-    """A rule of sql/checks that some rows break."""
-
-    name: str
-    offenders: int
-    example: str
-
-
-def run_checks(connection: duckdb.DuckDBPyConnection) -> list[BrokenCheck]:
-    """Returns the checks of sql/checks that are broken; none means that the release may be published."""
-    broken = []
-    for name, text in sql_files("checks"):
-        offenders = connection.execute(text).fetchall()
-        if offenders:
-            broken.append(BrokenCheck(name, len(offenders), str(offenders[0])[:200]))
-    return broken
 
 
 def publish(
@@ -50,6 +32,8 @@ def publish(
     """
     releases = home / "releases"
     releases.mkdir(parents=True, exist_ok=True)
+    _refuse_a_real_folder(home / PUBLIC_NAME)
+    _sweep(home)
     staging = Path(tempfile.mkdtemp(prefix=".staging-", dir=releases))
     try:
         staging.chmod(0o755)
@@ -81,25 +65,51 @@ def _fill(folder: Path, warehouse: Path, build_page: Callable[[Path, Path], None
     database = folder / DATABASE_NAME
     shutil.copyfile(warehouse, database)
     with reading(database) as connection:
-        broken = run_checks(connection)
-        if broken:
-            first = broken[0]
-            raise WarehouseError(
-                f"sql/checks/{first.name}.sql: {first.offenders} rows break the rule, such as {first.example};"
-                f" {len(broken)} checks broken, nothing published"
-            )
+        refuse_broken(connection)
         export(connection, folder)
     build_page(database, folder / "site")
 
 
 def export(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Writes the offers and the rankings as CSV and Parquet, in a fixed order of rows."""
-    offers = "from current_offering order by provider, offering_id"
-    rankings = "from tier_ranking order by tier_id, rank"
-    for name, query in (("offers", offers), ("rankings", rankings)):
-        for suffix in ("csv", "parquet"):
-            target = str(folder / f"{name}.{suffix}").replace("'", "''")
-            connection.execute(f"copy ({query}) to '{target}' (format {suffix})")
+    """Writes the offers and the rankings as CSV and Parquet, in a fixed order of rows.
+
+    The CSV of the rankings has the first offers of each tier only, since a table program reads it.
+    """
+    offers = ("current_offering", "true", "provider, offering_id")
+    rankings = ("tier_ranking", f"rank <= {CSV_RANKS}", "tier_id, rank")
+    for name, (view, first, order) in (("offers", offers), ("rankings", rankings)):
+        safe = _without_formulas(connection, view)
+        _copy(connection, f"select {safe} from {view} where {first} order by {order}", folder / f"{name}.csv")
+        _copy(connection, f"from {view} order by {order}", folder / f"{name}.parquet")
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
+    quoted = str(target).replace("'", "''")
+    connection.execute(f"copy ({query}) to '{quoted}' (format {target.suffix[1:]})")
+
+
+def _without_formulas(connection: duckdb.DuckDBPyConnection, view: str) -> str:
+    """Returns the columns of a view; a text that a table program would run as a formula gets an apostrophe."""
+    columns = connection.execute(f"select column_name, column_type from (describe {view})").fetchall()
+    return ", ".join(
+        f"if(regexp_matches({name}, '^[=+@-]'), chr(39) || {name}, {name}) as {name}"
+        if kind == "VARCHAR"
+        else name
+        for name, kind in columns
+    )
+
+
+def _refuse_a_real_folder(link: Path) -> None:
+    if link.exists() and not link.is_symlink():
+        raise WarehouseError(f"{link}: is not a link that was made here; move it away")
+
+
+def _sweep(home: Path) -> None:
+    """Removes what a killed night left behind. One night at a time publishes, so none of it is in use."""
+    for folder in (home / "releases").glob(".staging-*"):
+        shutil.rmtree(folder, ignore_errors=True)
+    for link in home.glob(f".{PUBLIC_NAME}-*"):
+        link.unlink(missing_ok=True)
 
 
 def _settle(staging: Path, releases: Path, created_at: datetime) -> Path:
@@ -112,8 +122,6 @@ def _settle(staging: Path, releases: Path, created_at: datetime) -> Path:
 
 
 def _swap(link: Path, target: Path) -> None:
-    if link.exists() and not link.is_symlink():
-        raise WarehouseError(f"{link}: is not a link that was made here; move it away")
     fresh = link.with_name(f".{link.name}-{os.getpid()}")
     fresh.unlink(missing_ok=True)
     fresh.symlink_to(Path("releases") / target.name)

@@ -31,7 +31,21 @@ def ask(database: Path, sql: str, parameters: Mapping[str, object] | None = None
         connection.execute("set enable_external_access = false")
         try:
             cursor = connection.execute(sql, parameters) if parameters else connection.execute(sql)
-            columns = tuple(column[0] for column in cursor.description or ())
-            return Answer(columns, cursor.fetchall())
+            if not cursor or not cursor.description:
+                raise WarehouseError("sql: the query gives no rows; ask with select")
+            return Answer(_distinct([column[0] for column in cursor.description]), cursor.fetchall())
+        except duckdb.CatalogException as error:
+            hint = "a file of another version is made anew by `gpu-almanac refresh`"
+            raise WarehouseError(f"sql: {str(error).splitlines()[0]} ({hint})") from error
         except duckdb.Error as error:
             raise WarehouseError(f"sql: {str(error).splitlines()[0]}") from error
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names with a number behind those that were there before."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return tuple(found)

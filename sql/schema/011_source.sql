@@ -26,6 +26,6 @@ comment on column source.pricing_url is 'page with the prices';
 comment on column source.terms is 'open, restricted or unknown';
 comment on column source.terms_url is 'where the terms stand';
 comment on column source.terms_note is 'what the terms say of automated access';
-comment on column source.is_on is 'whether it is collected by default';
+comment on column source.is_on is 'whether it is collected';
 comment on column source.off_reason is 'why it is off';
 comment on column source.auth_env is 'environment variable that holds the key; null when none is needed';

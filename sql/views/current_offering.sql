@@ -1,46 +1,58 @@
 -- current_offering: what can be rented as far as is known tonight: live, else the last good night, else the bundled list prices.
 -- Grain: source_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB, age_days in days.
--- Reads: offering, source_health, gpu, provider_term. Read by: tier_ranking, tier_exclusion, page, exports.
+-- Reads: offering, source, source_health, gpu, provider_term, assumption. Read by: tier_ranking, tier_exclusion, page, exports.
 create or replace view current_offering as
 with tonight as (
     select max(night) as night from source_run
 ),
-provider_with_a_source as (
-    select distinct provider from offering where source_id <> 'list_prices'
+-- What a source that is on gave on its last good night, while that is not too long ago.
+collected as (
+    select offering.*
+    from offering
+    join source on source.source_id = offering.source_id and source.is_on
+    cross join tonight
+    where offering.source_id <> 'list_prices'
+        and tonight.night - offering.night <= (
+            select value from assumption where assumption_id = 'last_good_stands_in_days'
+        )
+),
+standing as (
+    select * from collected
+    union all
+    select * from offering
+    where source_id = 'list_prices' and provider not in (select provider from collected)
 ),
 provider_name as (
     select provider, any_value(name order by product) as provider_name from provider_term group by provider
 ),
 candidate_name as (
     select
-        offering.source_id,
-        offering.offering_id,
+        standing.source_id,
+        standing.offering_id,
         string_agg(gpu.name, ' or ' order by gpu.name) as gpu_name
-    from offering, unnest(offering.gpu_candidates) as candidate(gpu_key)
+    from standing, unnest(standing.gpu_candidates) as candidate(gpu_key)
     join gpu on gpu.gpu_key = candidate.gpu_key
-    group by offering.source_id, offering.offering_id
+    group by standing.source_id, standing.offering_id
 )
 select
-    offering.*,
-    coalesce(candidate_name.gpu_name, offering.gpu_text) as gpu_name,
-    coalesce(provider_name.provider_name, offering.provider) as provider_name,
+    standing.*,
+    coalesce(candidate_name.gpu_name, standing.gpu_text) as gpu_name,
+    coalesce(provider_name.provider_name, standing.provider) as provider_name,
     case
-        when offering.source_id = 'list_prices' then 'bundled'
-        when offering.night = tonight.night then 'tonight'
+        when standing.source_id = 'list_prices' then 'bundled'
+        when standing.night = tonight.night then 'tonight'
         else 'last_good'
     end as freshness,
-    tonight.night - offering.price_date as age_days,
+    tonight.night - standing.price_date as age_days,
     source_health.outcome as source_outcome,
-    case when offering.night < tonight.night then source_health.reason end as stale_reason
-from offering
+    case when standing.night < tonight.night then source_health.reason end as stale_reason
+from standing
 cross join tonight
 left join source_health using (source_id)
 left join candidate_name using (source_id, offering_id)
 left join provider_name using (provider)
-where offering.source_id <> 'list_prices'
-    or offering.provider not in (select provider from provider_with_a_source)
-order by offering.provider, offering.offering_id, offering.source_id;
+order by standing.provider, standing.offering_id, standing.source_id;
 
 comment on view current_offering is 'what can be rented as far as is known tonight';
 comment on column current_offering.night is 'night of the source from which the row comes';

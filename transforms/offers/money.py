@@ -104,7 +104,7 @@ def with_usd_prices(rows: pl.DataFrame, conversions: pl.DataFrame) -> pl.DataFra
 
 
 def _gap() -> pl.Expr:
-    """Returns why a row has no full USD price, the first reason that holds; null when it has one."""
+    """Returns why a row has no USD price of the instance, the first reason that holds; null when it has one."""
     currency = pl.col("currency")
     return (
         pl.when(pl.col("price_state") == "contact_sales")
@@ -115,10 +115,8 @@ def _gap() -> pl.Expr:
         .then(pl.lit("no exchange rate for ") + currency)
         .when((pl.col("upfront_number") > 0) & hours_of_term().is_null())
         .then(pl.lit("upfront payment without a term"))
-        .when(pl.col("unit_count").is_null())
+        .when((pl.col("price_per") == "gpu") & pl.col("unit_count").is_null())
         .then(pl.lit("GPU count not stated"))
-        .when(pl.col("gpu_count").is_null())
-        .then(pl.lit("share of the GPU not stated"))
     )
 
 
