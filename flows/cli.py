@@ -42,6 +42,7 @@ def refresh(
     night: Annotated[
         str | None, typer.Option("--date", help="Logical date of the night, YYYY-MM-DD.")
     ] = None,
+    form: FormatOption = Format.table,
 ) -> None:
     """Run one night: collect, rank, and publish the database and the page."""
     from flows.nightly import run_night
@@ -53,7 +54,7 @@ def refresh(
     report = run_night(
         night=_night(night), offline=offline, only=tuple(source or ()), accept=tuple(accept or ())
     )
-    _print_night(settings, report)
+    _print_night(settings, report, form)
     raise typer.Exit(FINDINGS if report.has_findings else FINE)
 
 
@@ -302,11 +303,15 @@ def _spellings(text: str, provider: str | None) -> list[tuple[str, str | None]]:
     return pairs
 
 
-def _print_night(settings: Settings, report: Any) -> None:
+def _print_night(settings: Settings, report: Any, form: Format) -> None:
     from flows.answers import best_by_tier, offline_lines, source_list
 
-    out(source_list(settings, short=True), Format.table, title=f"Sources, night of {report.night}")
-    out(best_by_tier(settings), Format.table, title="Best offer for each job")
+    collected, best = source_list(settings, short=True), best_by_tier(settings)
+    if form is Format.json:
+        out([{"night": report.night, "sources": collected, "tiers": best}], form)
+    else:
+        out(collected, form, title=f"Sources, night of {report.night}")
+        out(best, form, title="Best offer for each job")
     for line in offline_lines(settings) if report.is_offline else ():
         say(line)
     say(f"published {settings.database} and {settings.site / 'index.html'}")

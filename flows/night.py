@@ -113,9 +113,12 @@ def load_source(
     segments: Mapping[str, str],
     is_accepted: bool = False,
 ) -> str:
-    """Normalises, checks and loads what one source gave; returns its outcome."""
+    """Normalises, checks and loads what one source gave; returns its outcome.
+
+    A figure that no column can hold fails this source, and no other.
+    """
     previous = last_good_offerings(connection, item.source_id)
-    result = SourceNight(
+    collected = SourceNight(
         source_id=item.source_id,
         night=night,
         started_at=item.started_at,
@@ -124,13 +127,18 @@ def load_source(
         seconds=item.seconds,
         captures=item.captures,
     )
-    if item.outcome == "ok":
-        result = _normalised(result, item, previous, night=night, rates=rates, segments=segments)
+    try:
+        result = collected
+        if item.outcome == "ok":
+            result = _normalised(collected, item, previous, night=night, rates=rates, segments=segments)
         if result.outcome == "held" and is_accepted:
             result = replace(result, outcome="ok", reason=f"accepted in spite of {result.reason}")
-    elif previous.height and item.outcome in ("failed", "skipped"):
-        result = replace(result, outcome="stale")
-    outcome = load.load(connection, result)
+        result = _stale_if_known(result, previous)
+        outcome = load.load(connection, result)
+    except (pl.exceptions.PolarsError, duckdb.DataError) as error:
+        reason = f"a figure that cannot be held: {str(error).splitlines()[0]}"
+        result = _stale_if_known(replace(collected, outcome="failed", reason=reason), previous)
+        outcome = load.load(connection, result)
     logger.info(
         "%s: %s, %d listings, %d offerings, %d rejects, %.1f s%s",
         item.source_id,
@@ -142,6 +150,13 @@ def load_source(
         f": {result.reason}" if result.reason else "",
     )
     return outcome
+
+
+def _stale_if_known(result: SourceNight, previous: pl.DataFrame) -> SourceNight:
+    """Returns a failed or skipped source as stale where its last good night stands in."""
+    if previous.height and result.outcome in ("failed", "skipped"):
+        return replace(result, outcome="stale")
+    return result
 
 
 def _normalised(

@@ -9,6 +9,7 @@ import json
 import os
 import types
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -300,6 +301,37 @@ def test_a_full_disk_keeps_the_last_release(
         run(NIGHT + timedelta(days=1))
     assert read_settings().database.resolve() == before
     assert rows("select night from release") == [(NIGHT,)]
+
+
+@pytest.mark.parametrize("count", ["1e12", "1e30"])
+def test_a_figure_that_cannot_be_costs_one_source_at_most(
+    server: LoopbackServer, sources: dict[str, types.ModuleType], count: str
+) -> None:
+    """A night without Prefect: the figures go the way of all others."""
+    from flows.collect import collect
+    from flows.night import finish_night
+
+    server.on("/well", reply(encoded(prices())))
+    parse = sources["well"].parse
+
+    def poisoned(payload: Payload) -> Iterable[Record]:
+        first, *others = parse(payload)
+        return [replace(first, gpu_count=Decimal(count), price=Decimal("1.5")), *others]
+
+    sources["well"].parse = poisoned  # type: ignore[attr-defined]
+    session = fetch.Session(nightly.fetch_settings(read_settings()))
+    at = datetime(2026, 11, 30, tzinfo=UTC)
+    modules = [sources["well"], sources["list_prices"]]
+    report = finish_night(
+        [collect(module, session=session, night=at, captures=None) for module in modules],
+        [module.SOURCE for module in modules],
+        settings=read_settings(),
+        night=NIGHT,
+        created_at=at,
+    )
+    assert report.outcomes["list_prices"] == "ok"
+    assert report.outcomes["well"] in ("ok", "failed", "held")
+    assert (read_settings().site / "index.html").exists()
 
 
 def test_a_held_source_is_released_by_its_owner(

@@ -29,7 +29,7 @@ from page.texts import LOCALES, Texts, load
 from scrapers import contract
 from transforms.reference.tables import read as facts
 
-PUBLIC = {"gpu_almanac.duckdb", "offers.parquet", "offers.csv", "rankings.csv"}
+PUBLIC = ("gpu_almanac.duckdb", "offers.csv", "offers.parquet", "rankings.csv", "rankings.parquet")
 
 
 @pytest.fixture(scope="module")
