@@ -315,19 +315,28 @@ class _Visit:
         host = urlsplit(question.url).netloc
 
         def attempt() -> Answer:
-            left_s = self.ends_at_s - self.session.monotonic()
-            if left_s <= 0:
-                raise FetchError(f"{shown(question.url)}: the time for {self.source.id} is over")
-            with self.session.gate.turn(host, pace_s):
-                answer = self.client.send(question, min(left_s, self.session.settings.limits.attempt_s))
+            try:
+                with self.session.gate.turn(host, pace_s, self._left_s()):
+                    attempt_s = min(self._left_s(), self.session.settings.limits.attempt_s)
+                    answer = self.client.send(question, attempt_s)
+            except TimeoutError:
+                problem = f"the time for {self.source.id} is over before its turn at the host"
+                raise FetchError(f"{shown(question.url)}: {problem}") from None
             check_can_heal(answer, self.session.now())
             return answer
 
-        return _retrying(self.session)(attempt)
+        return _retrying(self.session, self._left_s)(attempt)
+
+    def _left_s(self) -> float:
+        """The time that is left for the source."""
+        return self.ends_at_s - self.session.monotonic()
 
 
-def _retrying(session: Session) -> tenacity.Retrying:
-    """Again after a fault that can heal, with longer and longer waits, or after what Retry-After asks for."""
+def _retrying(session: Session, left_s: Callable[[], float]) -> tenacity.Retrying:
+    """Again after a fault that can heal, with longer and longer waits, or after what Retry-After asks for.
+
+    Not where the wait would last until the time for the source is over.
+    """
     limits = session.settings.limits
     backoff = tenacity.wait_exponential_jitter(
         multiplier=limits.first_wait_s, max=limits.longest_wait_s, jitter=limits.first_wait_s
@@ -340,7 +349,9 @@ def _retrying(session: Session) -> tenacity.Retrying:
     def is_enough(state: tenacity.RetryCallState) -> bool:
         error = _error(state)
         attempts = min(limits.attempts, OFFLINE_ATTEMPTS) if error.is_offline else limits.attempts
-        return state.attempt_number >= attempts or (error.retry_after_s or 0.0) > limits.longest_retry_after_s
+        is_too_long = (error.retry_after_s or 0.0) > limits.longest_retry_after_s
+        is_too_late = state.upcoming_sleep >= left_s()
+        return state.attempt_number >= attempts or is_too_long or is_too_late
 
     def give_up(state: tenacity.RetryCallState) -> Never:
         error = _error(state)

@@ -10,7 +10,7 @@ from typing import Any
 
 from scrapers.errors import PayloadShapeError
 
-PLAIN_NUMBER = re.compile(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?\s*")
+PLAIN_NUMBER = re.compile(r"\s*+[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,3})?\s*+")
 SHOWN_LENGTH = 60
 LARGEST_POWER_OF_TEN = 30
 

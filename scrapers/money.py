@@ -1,7 +1,8 @@
 """Texts of price cells and data sheets to numbers: `money`, `quantity`, `number`.
 
 Each reads a whole text or nothing: a word that it does not know makes the amount None, for half a cell that
-happens to hold digits (a plan name, a discount, a second price) is not a price.
+happens to hold digits (a plan name, a discount, a second price) is not a price. A text that is longer than any
+cell is not read either.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from decimal import Decimal
 from typing import Literal, get_args
 
 from scrapers.contract import PriceState, PriceUnit, Quantity
+
+LONGEST_CELL = 500
 
 Per = Literal["gpu", "instance", "vcpu", "gb", "token"]
 
@@ -175,6 +178,8 @@ def money(text: str, *, decimal_comma: bool = False) -> Money:
         decimal_comma: Whether the page writes 1.299 for a thousand and more. Without it `1,299` is a thousand
             and more; what can be read in one way only, as `2,49` and `1.234,56`, is read so in both cases.
     """
+    if len(text) > LONGEST_CELL:
+        return Money()
     plain = _plain(text)
     if CONTACT.search(plain):
         return Money(is_contact=True)
@@ -196,6 +201,8 @@ def money(text: str, *, decimal_comma: bool = False) -> Money:
 
 def number(text: str, *, decimal_comma: bool = False) -> Decimal | None:
     """A bare number of a cell: `2,048`, `4^1`, `8x`, `1/8`; None for anything else."""
+    if len(text) > LONGEST_CELL:
+        return None
     plain = _plain(text)
     if fraction := re.fullmatch(r"(\d{1,3})/(\d{1,3})", plain):
         return Decimal(fraction[1]) / Decimal(fraction[2]) if int(fraction[2]) else None
@@ -213,6 +220,6 @@ QUANTITY = re.compile(
 
 def quantity(text: str) -> Quantity | None:
     """An amount of memory or disk with the unit that was written: `80 GB`, `3,968GB`, `Memory: 12 TiB`."""
-    found = QUANTITY.fullmatch(_plain(text))
+    found = QUANTITY.fullmatch(_plain(text)) if len(text) <= LONGEST_CELL else None
     amount = _amount(found[1], decimal_comma=False) if found else None
     return Quantity(amount, QUANTITY_UNITS[found[2]]) if found and amount is not None else None

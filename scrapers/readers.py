@@ -19,7 +19,6 @@ it is for the parser to say whether that is an error there.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -32,8 +31,8 @@ from typing import Any, NoReturn
 import yaml
 from bs4 import BeautifulSoup, Tag
 from bs4.element import NavigableString
-from charset_normalizer import from_bytes
 
+from scrapers.charset import decode
 from scrapers.contract import Payload
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import At, short
@@ -58,76 +57,7 @@ __all__ = [
     "text",
 ]
 
-# The larger charset that servers mean by the smaller name (https://encoding.spec.whatwg.org/#names-and-labels).
-MEANT = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-}
-BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-SNIFFED = ["cp1252", "gb18030", "cp932", "euc_jp", "cp949", "big5", "cp1251"]
-CHARSET_IN_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-CHARSET_IN_BODY = re.compile(
-    rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w.:-]+)|^\s*<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w.:-]+)",
-    re.IGNORECASE,
-)
-HEAD_BYTES = 4096
-SNIFF_BYTES = 200_000
-
-
 # Bytes to data
-
-
-def _known_charset(name: str) -> str | None:
-    try:
-        found = codecs.lookup(name).name
-    except LookupError:
-        return None
-    return MEANT.get(found, found)
-
-
-def _declared_charsets(payload: Payload) -> Iterator[str]:
-    header = CHARSET_IN_HEADER.search(payload.content_type)
-    names = [header[1]] if header else []
-    names += [charset for bom, charset in BOMS if payload.body.startswith(bom)]
-    body = CHARSET_IN_BODY.search(payload.body[:HEAD_BYTES])
-    names += [(body[1] or body[2]).decode("ascii")] if body else []
-    for name in names:
-        if charset := _known_charset(name):
-            yield charset
-
-
-def _nearly_utf8(body: bytes) -> str | None:
-    """UTF-8 with a few broken characters, as cut-off fields leave them; None where most of it is broken."""
-    read = body.decode("utf-8", "replace")
-    broken = read.count("\ufffd")
-    whole = len(read) - len(read.encode("ascii", "ignore")) - broken
-    return read if broken * 10 <= whole else None
-
-
-def decode(payload: Payload) -> str:
-    """The text of a payload.
-
-    The charset is the first that fits the bytes of: Content-Type header, byte order mark, <meta> or XML
-    declaration, UTF-8, and a guess by the statistics of the letters.
-
-    Raises:
-        PayloadShapeError: No charset fits.
-    """
-    for charset in (*_declared_charsets(payload), "utf-8"):
-        try:
-            return payload.body.decode(charset).removeprefix("\ufeff")
-        except (UnicodeError, LookupError):  # LookupError: a codec that is not of text, such as "hex"
-            continue
-    if (read := _nearly_utf8(payload.body)) is not None:
-        return read.removeprefix("\ufeff")
-    guess = from_bytes(payload.body[:SNIFF_BYTES], cp_isolation=SNIFFED).best()
-    if guess is None:
-        raise PayloadShapeError(payload.part, "charset", "the bytes are of no charset that is known here")
-    return payload.body.decode(guess.encoding, "replace")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -139,8 +69,22 @@ DECODER = json.JSONDecoder(
 )
 
 
+ESCAPE = re.compile(
+    r"\\\\|(\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(\\u[dD][89a-fA-F][\da-fA-F]{2})"
+)
+
+
+def _without_halves(content: str) -> str:
+    """JSON with the sign for a broken letter, U+FFFD, where an escape is half of a character ("\\ud800").
+
+    Such a text can be written nowhere. The sign loses one letter; an error would lose the prices of a night.
+    """
+    return ESCAPE.sub(lambda found: "\\ufffd" if found[2] else found[0], content)
+
+
 def _parse_json(part: str, content: str, start: int | None = None) -> Any:
     """The JSON value that `content` is, or with `start` the one that begins there, with Decimal numbers."""
+    content = _without_halves(content)
     if start is None and not content.strip():
         raise PayloadShapeError(part, "character 0", "empty where JSON is due")
     if start is None and content.lstrip().startswith("<"):

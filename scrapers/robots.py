@@ -8,6 +8,7 @@ from protego import Protego
 
 AGENT = "gpu-almanac"
 LARGEST_FILE_BYTES = 512 * 1024
+LONGEST_PACE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +19,14 @@ class Rules:
     refusal: str | None = None
 
     def refused(self, url: str) -> str | None:
-        """Why this address must not be asked for; None where it may."""
+        """Why this address must not be asked for; None where it may.
+
+        A host that wants longer pauses than we wait is not asked at all, for shorter ones would disobey it.
+        """
         if self.refusal:
             return self.refusal
+        if self.pace_s() > LONGEST_PACE_S:
+            return f"robots.txt asks for a pause of {self.pace_s():g} s, and at most {LONGEST_PACE_S:g} s are kept"
         if self.parsed is not None and not self.parsed.can_fetch(url, AGENT):
             return "robots.txt disallows it"
         return None

@@ -123,14 +123,121 @@ def test_an_index_whose_last_line_is_cut_off_is_read_and_reported(tmp_path: Path
     assert index.problems == ()
 
 
-@pytest.mark.parametrize("line", [b"{", b"[]", b"{}", b'{"sha256": "../../x"}', b"\xff"])
-def test_an_index_that_is_damaged_in_the_middle_is_an_error(tmp_path: Path, line: bytes) -> None:
+GOOD_LINE = {
+    "source_id": "vast",
+    "part": "offers",
+    "url": "https://vast.example/offers",
+    "status": 200,
+    "bytes": 3,
+    "fetched_at": NIGHT.isoformat(),
+    "sha256": ABC_SHA256,
+    "content_type": "",
+    "etag": None,
+    "last_modified": None,
+}
+
+
+def with_line(root: Path, line: bytes) -> Captures:
+    """A store of one capture whose index has `line` before it."""
+    captures = Captures(root)
+    captures.store(payload())
+    path = root / "index" / "vast.jsonl"
+    path.write_bytes(line + b"\n" + path.read_bytes())
+    return captures
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"{", b"[]", b"null", b"1", b"{}", b"\xff\xfe\0", b"[" * 100_000, b'{"sha256": "../../x"}'),
+        *(
+            json.dumps(GOOD_LINE | changes).encode()
+            for changes in (
+                {"bites": 3},
+                {"bytes": "3"},
+                {"bytes": -3},
+                {"url": None},
+                {"sha256": "../../etc/passwd"},
+                {"fetched_at": "yesterday"},
+                {"fetched_at": "2026-11-30T02:17:05"},
+            )
+        ),
+    ],
+)
+def test_a_damaged_line_in_the_middle_of_an_index_is_left_out_and_reported(
+    tmp_path: Path, line: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    captures = with_line(tmp_path, line)
+    index = captures.index("vast")
+    assert [captures.load(capture).body for capture in index.captures] == [b"abc"]
+    [problem] = index.problems
+    assert "line 1 is damaged" in problem
+    assert captures.prune(1) == 0
+    assert "line 1 is damaged" in caplog.text
+    assert captures.index("vast").problems == ()
+    assert len(objects(tmp_path)) == 1
+
+
+def test_a_good_line_in_the_middle_is_a_capture(tmp_path: Path) -> None:
+    index = with_line(tmp_path, json.dumps(GOOD_LINE).encode()).index("vast")
+    assert (len(index.captures), index.problems) == (2, ())
+
+
+def test_an_index_that_cannot_be_read_at_all_is_an_error(tmp_path: Path) -> None:
+    captures = Captures(tmp_path)
+    (tmp_path / "index" / "vast.jsonl").mkdir(parents=True)
+    with pytest.raises(CaptureError, match=r"vast\.jsonl cannot be read: Is a directory"):
+        captures.index("vast")
+
+
+def test_what_is_not_of_the_store_is_left_alone(tmp_path: Path) -> None:
     captures = Captures(tmp_path)
     captures.store(payload())
+    captures.store(payload(b"old", source_id="oci", nights=-9))
+    captures.store(payload(b"new", source_id="oci"))
+    foreign = [tmp_path / "index" / "weird name!.jsonl", tmp_path / "objects" / "ba" / "notes.zst"]
+    for path in foreign:
+        path.write_bytes(b"mine")
+    foreign += [tmp_path / "index" / "folder.jsonl", tmp_path / "objects" / "ba" / f"{'0' * 64}.zst"]
+    for path in foreign[2:]:
+        path.mkdir()
+    assert captures.prune(1) == 1
+    assert all(path.exists() for path in foreign)
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_a_damaged_object_is_written_anew_when_its_bytes_come_again(
+    tmp_path: Path, damage: bytes | None
+) -> None:
+    captures = Captures(tmp_path)
+    captures.store(payload(b"x" * 5000))
+    [path] = objects(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-5] if damage is None else damage)
+    captures.store(payload(b"x" * 5000, nights=1))
+    assert path.read_bytes() == whole
+    assert captures.load(captures.index("vast").captures[0]).body == b"x" * 5000
+
+
+def test_what_is_in_the_way_of_an_object_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "objects" / "ba" / f"{ABC_SHA256}.zst"
+    path.mkdir(parents=True)
+    with pytest.raises(CaptureError, match=rf"{ABC_SHA256}\.zst cannot be written: Is a directory"):
+        Captures(tmp_path).store(payload())
+
+
+@pytest.mark.parametrize("value", ['"a\x80b"', '"é"', "a\0b", "a\r\nHost: evil", "", "x" * 501, "\ud800"])
+def test_what_no_header_can_repeat_is_no_validator(tmp_path: Path, value: str) -> None:
+    captures = Captures(tmp_path)
+    captures.store(payload(), etag=value, last_modified=value)
+    captures.store(payload(nights=1), etag='W/"v-1"', last_modified="Mon, 30 Nov 2026 02:17:05 GMT")
     path = tmp_path / "index" / "vast.jsonl"
-    path.write_bytes(line + b"\n" + path.read_bytes())
-    with pytest.raises(CaptureError, match="line 1 is damaged"):
-        captures.index("vast")
+    path.write_bytes(path.read_bytes() + json.dumps(GOOD_LINE | {"etag": value}).encode() + b"\n")
+    assert [(capture.etag, capture.last_modified) for capture in captures.index("vast").captures] == [
+        (None, None),
+        ('W/"v-1"', "Mon, 30 Nov 2026 02:17:05 GMT"),
+        (None, None),
+    ]
 
 
 @pytest.mark.parametrize("source_id", ["../x", "", "a/b", "A"])

@@ -235,10 +235,10 @@ def test_a_slow_answer_ends_in_time(server: LoopbackServer, fault: Action, probl
 
 
 def test_the_time_for_a_source_is_limited_over_all_attempts(server: LoopbackServer) -> None:
-    seconds = iter(range(0, 1000, 4))
-    night = Night()
+    seconds = iter(range(1000))
+    night = Night(limits=replace(QUICK, attempts=100, longest_wait_s=0.0))
     night.session.monotonic = lambda: float(next(seconds))
-    with pytest.raises(FetchError, match="the time for test is over"):
+    with pytest.raises(TransientFetchError, match=r"\(tried [2-4] times\)"):
         ask(server, reply(status=503), night=night)
 
 
@@ -434,6 +434,45 @@ def test_a_robots_txt_that_heals_is_obeyed(server: LoopbackServer) -> None:
         ask(server, reply(b"{}"))
 
 
+@pytest.mark.parametrize("delay", ["61", "5000", "1e9"])
+def test_a_host_that_wants_longer_pauses_than_we_keep_is_not_asked(
+    server: LoopbackServer, delay: str
+) -> None:
+    server.on("/robots.txt", reply(f"User-agent: *\nCrawl-delay: {delay}\n".encode()))
+    night = Night()
+    with pytest.raises(
+        BlockedError, match=r"robots\.txt asks for a pause of .* s, and at most 60 s are kept"
+    ):
+        ask(server, reply(b"{}"), night=night)
+    assert (server.paths(), night.waits_s) == ([], [])
+
+
+@pytest.mark.parametrize("delay", ["nan", "inf", "9" * 400, "-3", "-1e9", "soon", "", "0"])
+def test_a_crawl_delay_that_is_no_pause_asks_for_none(server: LoopbackServer, delay: str) -> None:
+    server.on("/robots.txt", reply(f"User-agent: *\nCrawl-delay: {delay}\n".encode()))
+    night = Night()
+    assert ask(server, reply(b"{}"), night=night).body == b"{}"
+    assert night.waits_s == []
+
+
+def test_a_pause_that_the_time_for_the_source_does_not_hold_is_not_begun(server: LoopbackServer) -> None:
+    server.on("/robots.txt", reply(b"User-agent: *\nCrawl-delay: 60\n"))
+    night = Night()
+    with pytest.raises(FetchError, match="the time for test is over before its turn"):
+        ask(server, reply(b"{}"), night=night)
+    assert (server.paths(), night.waits_s) == ([], []), "QUICK leaves 10 s to a source"
+    patient = Night(limits=replace(QUICK, overall_s=100.0))
+    assert ask(server, reply(b"{}"), night=patient).body == b"{}"
+    assert patient.waits_s == [pytest.approx(60.0, abs=1.0)]
+
+
+def test_a_wait_that_the_time_for_the_source_does_not_hold_is_not_begun(server: LoopbackServer) -> None:
+    night = Night()
+    with pytest.raises(TransientFetchError, match=r"status 429 \(tried 1 times; it asks to wait 30 s\)"):
+        ask(server, reply(status=429, headers={"Retry-After": "30"}), reply(b"{}"), night=night)
+    assert night.waits_s == []
+
+
 def test_a_robots_txt_elsewhere_is_not_followed(server: LoopbackServer) -> None:
     server.on("/robots.txt", redirect("https://elsewhere.example/robots.txt"))
     assert ask(server, reply(b"{}")).body == b"{}"
@@ -456,6 +495,17 @@ def test_requests_to_a_host_keep_their_pace(server: LoopbackServer) -> None:
     collect_payloads(module(source(server, "/a", "/b", pace_s=2.0)), session=night.session, night=NIGHT)
     assert len(night.waits_s) == 2, "between robots.txt, /a and /b"
     assert all(1.5 < wait_s <= 2.0 for wait_s in night.waits_s)
+
+
+def test_a_host_that_others_keep_busy_is_waited_for_no_longer_than_allowed() -> None:
+    gate = HostGate()
+    with gate.turn("a.example", 0.0):
+        with pytest.raises(TimeoutError), gate.turn("a.example", 0.0, 0.05):
+            pass
+        with gate.turn("b.example", 0.0, 0.05):
+            pass
+    with gate.turn("a.example", 0.0, 0.05):
+        pass
 
 
 def test_a_host_serves_one_source_at_a_time_and_others_do_not_wait() -> None:
@@ -627,6 +677,55 @@ def test_a_damaged_capture_is_asked_for_whole(
     [second] = collect_payloads(asked, session=Night().session, night=NIGHT, captures=captures)
     assert second.status == 200
     assert "asking for the whole answer" in caplog.text
+
+
+def test_a_damaged_capture_heals_when_its_bytes_come_again(server: LoopbackServer, tmp_path: Path) -> None:
+    server.on("/prices", versioned(b'{"price": 2}', '"v1"'))
+    asked, statuses = module(source(server, "/prices")), []
+    for _ in range(3):
+        captures = Captures(tmp_path)
+        [payload] = collect_payloads(asked, session=Night().session, night=NIGHT, captures=captures)
+        statuses.append(payload.status)
+        if len(statuses) == 1:
+            [stored] = (tmp_path / "objects").rglob("*.zst")
+            stored.write_bytes(b"damaged")
+    assert statuses == [200, 200, 304]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"ETag": '"a\x80b"'},
+        {"ETag": '"Größe"'},
+        {"ETag": '"' + "x" * 9000 + '"'},
+        {"Last-Modified": "Mon, 30 Nov 2026 02:00:00 \xa0"},
+    ],
+    ids=["obs-text", "latin-1", "long", "date"],
+)
+def test_a_validator_that_no_header_can_repeat_is_not_sent_back(
+    server: LoopbackServer, tmp_path: Path, headers: dict[str, str]
+) -> None:
+    server.on("/prices", reply(b'{"price": 2}', headers=headers))
+    asked = module(source(server, "/prices"))
+    for _ in range(2):
+        captures = Captures(tmp_path)
+        [payload] = collect_payloads(asked, session=Night().session, night=NIGHT, captures=captures)
+        assert payload.status == 200
+    assert not {"if-none-match", "if-modified-since"} & set(server.asked[-1].headers)
+
+
+def test_one_damaged_line_of_an_index_does_not_end_the_source(
+    server: LoopbackServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.on("/prices", versioned(b'{"price": 2}', '"v1"'))
+    asked = module(source(server, "/prices"))
+    collect_payloads(asked, session=Night().session, night=NIGHT, captures=Captures(tmp_path))
+    index = tmp_path / "index" / "test.jsonl"
+    index.write_bytes(b"{broken\n" + index.read_bytes())
+    captures = Captures(tmp_path)
+    [payload] = collect_payloads(asked, session=Night().session, night=NIGHT, captures=captures)
+    assert payload.status == 304
+    assert "line 1 is damaged" in caplog.text
 
 
 # Requests that follow

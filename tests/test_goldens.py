@@ -28,6 +28,8 @@ from records_json import dump_golden, record_to_json
 
 from scrapers import registry
 from scrapers.contract import Listing, Payload, Record
+from transforms.offers.listings import listing_frame
+from transforms.offers.normalise import normalise
 
 CAPTURES = Path(__file__).parent / "captures"
 PROVIDER_IDS = registry.names()
@@ -115,16 +117,20 @@ def _pairing_problems(golden: dict[str, Any], folder: Path, files: list[str]) ->
     )
 
 
+def _payload(source_id: str, header: dict[str, str], file: Path) -> Payload:
+    return Payload(
+        source_id=source_id,
+        part=header["part"],
+        url=header["url"],
+        fetched_at=FETCHED_AT,
+        body=file.read_bytes(),
+        content_type=header["content_type"],
+    )
+
+
 def _records(provider: Any, headers: dict[str, dict[str, str]], folder: Path) -> Iterator[dict[str, Any]]:
     for name in sorted(headers):
-        payload = Payload(
-            source_id=provider.SOURCE.id,
-            part=headers[name]["part"],
-            url=headers[name]["url"],
-            fetched_at=FETCHED_AT,
-            body=(folder / name).read_bytes(),
-            content_type=headers[name]["content_type"],
-        )
+        payload = _payload(provider.SOURCE.id, headers[name], folder / name)
         before = dataclasses.replace(payload)
         first, second = list(provider.parse(payload)), list(provider.parse(payload))
         assert first == second, f"{folder / name}: parse gave two different results"
@@ -151,6 +157,53 @@ def test_every_module_is_registered_and_every_folder_has_a_module() -> None:
     assert sorted(registry.load()) == PROVIDER_IDS
     folders = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
     assert [name for name in folders if name not in PROVIDER_IDS] == []
+
+
+# Own listings that no night may offer: worked out from the payload files by eye.
+PRICELESS = {
+    "aws": [
+        ("p3.2xlarge", "price_missing"),
+        ("p4d.24xlarge", "price_zero"),
+        ("p4de.24xlarge", "price_missing"),
+    ],
+    "azure": [("Standard_NC40ads_H100_v5", "price_zero")],
+    "gcp": [("a4-highgpu-8g", "price_zero")],
+    "linode": [("g3-gpu-rtxpro6000-blackwell-1", "price_zero")],
+    "oci": [("B90012", "price_zero")],
+    "runpod": [("A100 SXM 40GB", "price_zero"), ("unknown", "price_zero"), ("unknown", "price_zero")],
+    "scaleway": [("GPU-3070-S", "price_zero")],
+    "vultr": [("vcg-a100-12c-120g-80vram", "price_zero")],
+}
+
+
+def _rejected(listings: list[Listing], provider_id: str) -> list[tuple[str, str]]:
+    """The plans that are rejected, and why; that one payload file repeats another is no matter here."""
+    payload = Payload(source_id=provider_id, part="all", url="", fetched_at=FETCHED_AT, body=b"")
+    made = listing_frame(listings, payload)
+    normal = normalise(
+        made.listings,
+        made.stock,
+        made.interruptions,
+        rates=made.rates,
+        night=FETCHED_AT.date(),
+        segments={provider_id: None},
+    )
+    assert normal.offerings.height + normal.rejects.height == len(listings)
+    found = normal.rejects.select("plan", "reason").rows()
+    return sorted((plan, reason) for plan, reason in found if reason != "duplicate")
+
+
+@pytest.mark.parametrize("provider_id", PRICELESS)
+def test_a_plan_without_a_price_is_rejected_and_counted(provider_id: str) -> None:
+    module, folder = registry.load_one(provider_id), CAPTURES / provider_id
+    headers = json.loads((folder / "listings.json").read_text())["payloads"]
+    payloads = [_payload(provider_id, header, folder / name) for name, header in headers.items()]
+    listings = [row for payload in payloads for row in module.parse(payload) if isinstance(row, Listing)]
+    assert _rejected(listings, provider_id) == PRICELESS[provider_id]
+    priced = [
+        listing if listing.price else dataclasses.replace(listing, price=Decimal(1)) for listing in listings
+    ]
+    assert _rejected(priced, provider_id) == []  # control
 
 
 # Failing controls: a fake provider whose folder is right, and one fault at a time.

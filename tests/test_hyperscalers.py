@@ -1,6 +1,7 @@
 """AWS, Azure, GCP, OCI and ECB: which rows of the own payloads are no listings, and what breaks how.
 
-What the payloads give is in `tests/captures/<id>/listings.json`, checked by `test_goldens`.
+What the payloads give is in `tests/captures/<id>/listings.json`, checked by `test_goldens`. The offers that the
+list of OCI becomes are checked here too, for their counts are in the facts about names alone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import cycle, product
 from pathlib import Path
@@ -22,6 +23,10 @@ import pytest
 from scrapers.contract import ExchangeRate, Listing, Payload
 from scrapers.errors import PayloadShapeError
 from scrapers.providers import aws, azure, ecb, gcp, oci
+from transforms.offers.gpu_names import resolve_gpu
+from transforms.offers.listings import listing_frame
+from transforms.offers.normalise import normalise
+from transforms.reference.tables import read
 
 CAPTURES = Path(__file__).parent / "captures"
 Edit = Callable[[Any], None]
@@ -231,9 +236,42 @@ def _plans(provider: Any, file: str) -> list[tuple[str, str]]:
 
 def test_aws_leaves_out_what_is_not_a_linux_accelerator() -> None:
     on_demand = _plans(aws, "payload.on_demand_us-east-1.json")
-    assert [plan for plan, _ in on_demand] == ["p5.48xlarge", "g6f.large", "trn1.32xlarge", "inf2.xlarge"]
+    assert [plan for plan, _ in on_demand] == [
+        "p5.48xlarge",
+        "p4d.24xlarge",
+        "g6f.large",
+        "trn1.32xlarge",
+        "inf2.xlarge",
+        "g7e.2xlarge",
+    ]
     spot = {plan for plan, _ in _plans(aws, "payload.spot.js")}
-    assert not spot & {"p4de.24xlarge", "p3.2xlarge", "g5.xlarge", "vt1.3xlarge", "f2.12xlarge", "m5.large"}
+    assert not spot & {"g5.xlarge", "vt1.3xlarge", "f2.12xlarge", "m5.large"}
+
+
+def test_aws_spot_cell_without_a_price_is_a_listing_without_one() -> None:
+    rows = [row for row in aws.parse(_payload("aws", "payload.spot.js")) if isinstance(row, Listing)]
+    assert {row.plan: row.availability_text for row in rows if row.price is None} == {
+        "p4de.24xlarge": "N/A*",
+        "p3.2xlarge": "-1",
+    }
+    assert {row.availability_text for row in rows if row.price is not None} == {None}
+    whole = _payload("aws", "payload.spot.js")
+    for cell in (b"[]", b"null", b'"on request"'):
+        broken = replace(whole, body=whole.body.replace(b'"27.1904"', cell))
+        with pytest.raises(PayloadShapeError, match="sizes"):
+            list(aws.parse(broken))
+
+
+def test_aws_currency_is_that_of_the_manifest() -> None:
+    (chinese,) = aws.parse(_payload("aws", "payload.on_demand_cn-north-1.json"))
+    assert isinstance(chinese, Listing)
+    assert (chinese.price, chinese.currency, chinese.region_text) == (
+        Decimal("13.86"),
+        "CNY",
+        "China (Beijing)",
+    )
+    silent = _edited("aws", "payload.on_demand_us-east-1.json", _delete("manifest"))
+    assert {row.currency for row in aws.parse(silent) if isinstance(row, Listing)} == {"USD"}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +299,10 @@ def test_aws_reads_the_unit_maps_of_several_regions_in_one_file() -> None:
 
 
 def test_aws_refuses_the_bulk_price_list_by_name() -> None:
-    body = b'{"formatVersion": "v1.0", "offerCode": "AmazonEC2", "products": {}}'
+    region = {"regionCode": "cn-north-1", "instanceType": "g5.xlarge"}
+    bulk = {"formatVersion": "v1.0", "offerCode": "AmazonEC2", "products": {"AAAA": {"attributes": region}}}
+    bulk["terms"] = {"OnDemand": {"AAAA": {"priceDimensions": {"A": {"pricePerUnit": {"CNY": "13.86"}}}}}}
+    body = json.dumps(bulk).encode()
     with pytest.raises(PayloadShapeError, match="bulk price list"):
         list(aws.parse(_payload("aws", "payload.spot_advisor.json", body=body)))
 
@@ -276,7 +317,7 @@ def test_aws_asks_for_each_region_by_its_encoded_display_name() -> None:
 def test_azure_leaves_out_look_alikes() -> None:
     plans = _plans(azure, "payload.consumption.json")
     sizes = {plan.removeprefix("Standard_") for plan, _ in plans}
-    assert not sizes & {"NC6s_v3", "NVasv4_Type1", "NC40ads_H100_v5", "NP10s", "D4s_v5", ""}
+    assert not sizes & {"NC6s_v3", "NVasv4_Type1", "NP10s", "D4s_v5", ""}
     assert plans.count(("Standard_ND96amsr_A100_v4", "on_demand")) == 1, (
         "two spellings of one size, no Windows"
     )
@@ -288,6 +329,26 @@ def test_azure_leaves_out_look_alikes() -> None:
     assert not {Decimal("34.4"), Decimal("0.2725"), Decimal("36.85")} & set(prices), (
         "Low Priority, DevTest, Windows"
     )
+
+
+def test_azure_tells_a100_of_40_and_80_gb_apart_by_one_letter() -> None:
+    plans = {plan for plan, _ in _plans(azure, "payload.consumption.json")}
+    cards = {"Standard_ND96asr_v4": "A100-SXM4-40GB", "Standard_ND96amsr_A100_v4": "A100-SXM4-80GB"}
+    assert plans >= cards.keys()
+    for plan, card in cards.items():
+        match = resolve_gpu(plan, "azure")
+        assert match.candidates == (card,)
+        assert match.count == 8
+
+
+def test_azure_rows_of_other_things_are_not_taken_for_no_offers() -> None:
+    def renamed(data: Any) -> None:
+        for row in data["Items"]:
+            row["armSkuName"] = "Standard_D2s_v5"
+
+    with pytest.raises(PayloadShapeError, match=r"none of \d+ rows is of a size N"):
+        list(azure.parse(_edited("azure", "payload.consumption.json", renamed)))
+    assert list(azure.parse(_edited("azure", "payload.consumption.json", _set([], "Items")))) == []
 
 
 def test_azure_asks_once_for_all_regions() -> None:
@@ -332,11 +393,19 @@ def _gcp_prices(old: str, new: str) -> list[Listing]:
     return [record for record in gcp.parse(edited) if isinstance(record, Listing)]
 
 
-def test_gcp_leaves_out_plain_machines_and_prices_of_zero() -> None:
-    rows = {(row.plan, row.purchase, row.region_text) for row in _gcp_prices("ram: 30", "ram: 30")}
+def test_gcp_leaves_out_plain_machines_and_ways_to_buy_that_are_not_there() -> None:
+    rows = {(row.plan, row.purchase, row.region_text): row.price for row in _gcp_prices("ram: 30", "ram: 30")}
     assert not [plan for plan, _, _ in rows if plan.startswith(("e2-", "n1-"))]
-    assert ("a4-highgpu-8g", "on_demand", "us-central1") not in rows
     assert ("a2-ultragpu-1g", "reserved", "us-central1") not in rows
+    assert rows["a4-highgpu-8g", "on_demand", "us-central1"] == 0, (
+        "said as it stands, for normalise to reject"
+    )
+
+
+def test_gcp_mega_is_an_h100_with_another_network() -> None:
+    mega = {row.gpu_text: row.gpu_count for row in _gcp_prices("ram: 30", "ram: 30") if "mega" in row.plan}
+    assert mega == {"h100-80gb-mega": 8}
+    assert resolve_gpu("h100-80gb-mega", "gcp", plan="a3-megagpu-8g").candidates == ("H100-SXM5-80GB",)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +432,92 @@ def test_gcp_names_what_is_broken(old: str, new: str, place: str) -> None:
 
 def test_oci_leaves_out_licences_other_buildings_nodes_and_days() -> None:
     plans = [plan for plan, _ in _plans(oci, "payload.products.json")]
-    assert plans == ["B90002", "B90003", "B90004", "B90005", "B90006", "B90013"]
+    gpus = ["B90002", "B90003", "B90004", "B90005", "B90006", "B90012", "B90013"]
+    assert plans == [*gpus, "B90015", "B90016", "B90017", "B90018", "B90019"]
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu_text"),
+    [
+        ("Compute - GPU - A10 - Preemptible", "Compute - GPU - A10"),
+        ("OCI - Compute - GPU - H100 - preemptible", "OCI - Compute - GPU - H100"),
+        ("Preemptible Compute - GPU - A10", "Compute - GPU - A10"),
+    ],
+)
+def test_oci_preemptible_is_spot_and_no_part_of_the_gpus_name(name: str, gpu_text: str) -> None:
+    edit = _set(name, "items", 2, "displayName")
+    rows = [
+        row for row in oci.parse(_edited("oci", "payload.products.json", edit)) if isinstance(row, Listing)
+    ]
+    found = {row.plan: (row.purchase, row.gpu_text.strip()) for row in rows}
+    assert found["B90003"] == ("spot", gpu_text)
+    assert found["B90002"] == ("on_demand", "Oracle Cloud Infrastructure - Compute - GPU - H100")
+
+
+def test_oci_price_per_gpu_becomes_that_of_the_smallest_shape() -> None:
+    payload = _payload("oci", "payload.products.json")
+    made = listing_frame(oci.parse(payload), payload)
+    normal = normalise(
+        made.listings,
+        made.stock,
+        made.interruptions,
+        rates=made.rates,
+        night=date(2026, 11, 30),
+        segments={"oci": "hyperscaler"},
+    )
+    found = {
+        row["plan"]: (row["gpu_count"], row["price_usd_per_instance_hour"])
+        for row in normal.offerings.iter_rows(named=True)
+    }
+    assert found == {
+        "B90002": (8, Decimal(80)),  # H100: 8 x 10
+        "B90003": (1, Decimal(2)),  # A10: a virtual machine with one
+        "B90004": (8, Decimal("68.8")),  # MI355X: 8 x 8.6
+        "B90005": (1, Decimal("2.95")),  # V100 ("V2"): a virtual machine with one
+        "B90006": (8, Decimal("24.4")),  # A100 of 40 GB ("E3"): 8 x 3.05
+        "B90013": (None, None),  # RTX PRO 6000: no shape is known
+        "B90015": (2, Decimal("2.55")),  # P100 ("X7"), bare metal: 2 x 1.275
+        "B90016": (1, Decimal("1.275")),  # P100 ("X7"), a virtual machine with one
+        "B90017": (None, None),  # E4 is a generation of processors
+        "B90018": (None, None),  # GPU4 is a generation of shapes
+        "B90019": (1, Decimal(1)),  # A10, preemptible
+    }
+    assert normal.rejects.select("plan", "reason").rows() == [("B90012", "price_zero")]
+
+
+def _shape_problems(names: list[dict[str, Any]], shapes: dict[str, dict[str, Any]]) -> list[str]:
+    """Price-list names whose count is not that of the smallest shape, with their GPU, of the kind they name."""
+    problems = []
+    for row in names:
+        said = re.search(r"smallest shape: (\S+)", row["rule"] or "")
+        if said is None:
+            problems += [row["gpu_text"]] if row["gpu_count"] is not None else []
+            continue
+        kind = "BM." if "Bare Metal" in row["gpu_text"] else ""
+        counts = [
+            shape["gpu_count"]
+            for name, shape in shapes.items()
+            if shape["gpu_keys"] == row["gpu_keys"] and name.startswith(kind)
+        ]
+        shape = shapes.get(said[1], {})
+        if row["gpu_count"] not in (shape.get("gpu_count"),) or row["gpu_count"] != min(counts, default=None):
+            problems.append(row["gpu_text"])
+    return problems
+
+
+def test_oci_counts_are_those_of_the_shapes() -> None:
+    aliases = read("gpu_alias").to_dicts()
+    names = [row for row in aliases if row["context"] == "oci price-list displayName"]
+    shapes = {row["gpu_text"]: row for row in aliases if row["context"] == "oci shape"}
+    assert _shape_problems(names, shapes) == []
+    assert {row["gpu_text"] for row in names if row["gpu_count"] is None} == {
+        "OCI - Compute - GPU - H100T",
+        "OCI - Compute - GPU - RTX PRO 6000",
+    }
+    wrong = [row | {"gpu_count": 4} for row in names if row["gpu_text"] == "OCI - Compute - GPU - H200"]
+    assert _shape_problems(wrong, shapes) == ["OCI - Compute - GPU - H200"]  # control
+    unsaid = [row | {"gpu_count": 1} for row in names if row["gpu_text"] == "OCI - Compute - GPU - H100T"]
+    assert _shape_problems(unsaid, shapes) == ["OCI - Compute - GPU - H100T"]  # control
 
 
 def test_ecb_gives_one_euro_in_the_other_currency_on_its_day() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import random
+import time
+import unicodedata
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record, Stock
-from transforms.offers.listings import Records, listing_frame, number_text
+from transforms.offers.listings import Records, clean, listing_frame, number_text
 from transforms.offers.money import usd_per_currency
 from transforms.offers.normalise import Normalised, normalise
 from transforms.offers.schema import FINDING, INTERRUPTION, LISTING, OFFERING, RATE, REJECT, STOCK
@@ -51,7 +54,7 @@ def frames(*records: Record) -> Records:
     return listing_frame(records, PAYLOAD)
 
 
-def run(*records: Record, segments: dict[str, str] | None = None) -> Normalised:
+def run(*records: Record, segments: dict[str, str | None] | None = None) -> Normalised:
     made = frames(*records)
     return normalise(
         made.listings,
@@ -117,6 +120,73 @@ def test_records_become_frames_and_lose_no_digit() -> None:
 )
 def test_numbers_as_text(value: str, text: str) -> None:
     assert number_text(Decimal(value)) == text
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("H100 SXM", "H100 SXM"),
+        (" H100\t\u00a0SXM \r\n 80 GB\u2028x", "H100 SXM 80 GB x"),
+        ("a\0b\x1b[2Jc\x7fd\x9be", "ab[2Jcde"),
+        ("\ufeffH\u200b100\u202e S\u2066X\u00adM", "H100 SXM"),
+        ("a \u200b b", "a b"),
+        ("half \ud800 one", "half \ufffd one"),
+        ("Größe 元 💥 \ue000", "Größe 元 💥 \ue000"),
+        ("\u200b\0", ""),
+    ],
+)
+def test_a_text_is_cleaned(said: str, kept: str) -> None:
+    made = frames(listing(plan=said, note=said, source_url=said), replace(stock("low"), plan=said))
+    row = made.listings.row(0, named=True)
+    assert (row["plan"], row["note"], row["source_url"]) == (kept, kept, kept)
+    assert made.stock["plan"].to_list() == [kept]
+
+
+@settings(max_examples=200)
+@given(st.text(max_size=20) | st.text(st.characters(categories=["Cc", "Cf", "Cs", "Zs", "Lu"]), max_size=20))
+def test_a_clean_text_holds_nothing_that_acts_and_stays_as_it_is(said: str) -> None:
+    cleaned = clean(said)
+    assert not {unicodedata.category(sign) for sign in cleaned} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert clean(cleaned) == cleaned
+    assert {sign for sign in said if sign.isalpha()} <= set(cleaned)
+
+
+LONGEST = {"plan": 300, "gpu_text": 300, "zone_text": 300, "place": 300, "note": 500, "source_url": 2000}
+
+
+@pytest.mark.parametrize(("column", "longest"), LONGEST.items())
+@pytest.mark.parametrize("price_state", ["priced", "contact_sales"])
+def test_a_text_that_is_too_long_rejects_its_listing(column: str, longest: int, price_state: str) -> None:
+    fits = offer(listing(price_state=price_state, **{column: "é" * longest}))
+    assert fits[column] == "é" * longest
+    for size in (longest + 1, 1_000_000):
+        made = run(
+            listing(price_state=price_state, **{column: " é" + "é" * (size - 1)}), listing(plan="fine")
+        )
+        assert made.offerings["plan"].to_list() == ["fine"]
+        row = made.rejects.row(0, named=True)
+        assert row["reason"] == "text_too_long"
+        assert row["detail"] == f"{column} has more than {longest} characters"
+        if column in REJECT:
+            assert row[column] == "é" * longest + "…", "cut, and marked as cut"
+
+
+def test_a_number_of_absurdly_many_digits_rejects_its_listing() -> None:
+    row = reject(listing(price=Decimal("2." + "3" * 200_000)))
+    assert (row["reason"], len(row["price"])) == ("text_too_long", 301)
+
+
+def test_texts_of_stock_are_cut_and_not_rejected() -> None:
+    made = frames(replace(stock("low"), availability_text="x" * 1_000_000))
+    assert made.stock["availability_text"].to_list() == ["x" * 300 + "…"]
+
+
+def test_texts_of_a_megabyte_are_cleaned_in_bounded_time() -> None:
+    hostile = "\u202e\0 ab\ud800" * 200_000
+    started = time.monotonic()
+    made = run(*(listing(plan=f"{number}{hostile}", place=str(number)) for number in range(5)))
+    assert time.monotonic() - started < 5
+    assert made.rejects["reason"].to_list() == ["text_too_long"] * 5
 
 
 def test_no_records_make_empty_results() -> None:
@@ -352,7 +422,7 @@ def test_without_any_count_one_price_stays_unknown() -> None:
     assert per_instance["gpu_count"] is None
     assert per_instance["price_usd_per_gpu_hour"] is None
     assert per_instance["price_usd_per_instance_hour"] == Decimal(2)
-    assert per_instance["price_gap"] == "GPU count not stated"
+    assert per_instance["price_gap"] is None, "the price of the instance is known"
     per_gpu = offer(listing(gpu_count=None, price_per="gpu"))
     assert per_gpu["price_usd_per_gpu_hour"] == Decimal(2)
     assert per_gpu["price_usd_per_instance_hour"] is None
@@ -398,11 +468,11 @@ def test_a_plan_that_contradicts_the_printed_name_is_believed_and_reported() -> 
 
 
 def test_a_price_per_gpu_of_a_node_of_unknown_size_stays_per_gpu() -> None:
-    name = "Oracle Cloud Infrastructure - Compute - GPU - H100"
+    name = "OCI - Compute - GPU - RTX PRO 6000"
     row = offer(
         listing(
             provider="oracle",
-            plan="B98415",
+            plan="B111111",
             gpu_text=name,
             gpu_count=None,
             price=Decimal(10),
@@ -410,7 +480,7 @@ def test_a_price_per_gpu_of_a_node_of_unknown_size_stays_per_gpu() -> None:
         )
     )
     assert (row["gpu_key"], row["gpu_count"], row["price_gap"]) == (
-        "H100-SXM5-80GB",
+        "RTXPRO6000-SE-96GB",
         None,
         "GPU count not stated",
     )
@@ -460,7 +530,7 @@ def test_memory_of_the_whole_card_beside_a_share_is_not_that_of_the_slice() -> N
 def test_a_slice_of_unknown_share_has_an_unknown_count() -> None:
     row = offer(listing(gpu_text="A100 80GB PCIe vGPU"))
     assert row["gpu_count"] is None
-    assert row["price_gap"] == "share of the GPU not stated"
+    assert (row["price_usd_per_instance_hour"], row["price_gap"]) == (Decimal(2), None)
 
 
 @pytest.mark.parametrize(
@@ -974,6 +1044,7 @@ LISTINGS = st.builds(
     evidence=st.sampled_from(["live", "mirror", "page_html"]),
     as_of=st.sampled_from([None, JULY, OCTOBER]),
     availability_text=st.sampled_from([None, "N/A"]),
+    note=st.sampled_from([None, "\u202e\0", "x" * 501]),
     place=st.uuids().map(str),
 )
 MORE: list[Record] = [
@@ -1003,10 +1074,8 @@ def test_every_listing_becomes_exactly_one_offering_or_one_reject(listings: list
     usd = made.offerings["price_usd_per_instance_hour"].cast(pl.Float64).drop_nulls()
     assert usd.is_finite().all()
     assert (usd > 0).all()
-    unpriced = made.offerings.filter(
-        pl.col("price_usd_per_instance_hour").is_null() | pl.col("price_usd_per_gpu_hour").is_null()
-    )
-    assert unpriced["price_gap"].null_count() == 0
+    has_price = made.offerings["price_usd_per_instance_hour"].is_not_null()
+    assert has_price.to_list() == made.offerings["price_gap"].is_null().to_list()
 
 
 @settings(max_examples=15)
@@ -1029,3 +1098,27 @@ def test_speed(benchmark: Any) -> None:
         normalise, made.listings, made.stock, made.interruptions, rates=made.rates, night=NIGHT, segments={}
     )
     assert result.offerings.height == 20_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"price_per": "rack"}, "price_per rack"),
+        ({"purchase": "barter"}, "purchase barter"),
+        ({"availability": "maybe"}, "availability maybe"),
+        ({"price_state": "zzz"}, "price_state zzz"),
+        ({"segment": "fish"}, "segment fish"),
+    ],
+)
+def test_a_code_that_is_none_is_a_reject(changes: dict[str, Any], detail: str) -> None:
+    assert run(listing()).rejects.is_empty()
+    made = run(listing(**changes))
+    assert made.offerings.is_empty()
+    assert made.rejects.select("reason", "detail").rows() == [("code_unknown", detail)]
+
+
+@pytest.mark.parametrize("count", ["10001", "1e12", "1e30"])
+def test_a_count_beyond_all_machines_is_a_reject(count: str) -> None:
+    made = run(listing(gpu_count=Decimal(count)))
+    assert made.offerings.is_empty()
+    assert made.rejects["reason"].to_list() == ["gpu_count_out_of_bounds"]

@@ -179,6 +179,36 @@ def test_nebius_keeps_the_column_that_says_something() -> None:
     assert [row.price for row in silent if row.plan == "NVIDIA HGX B300"] == [Decimal("7.85")]
 
 
+NEBIUS_2024 = """<html><body><h2>NVIDIA GPU Instances</h2><div role="table"><div role="row">
+<div role="columnheader">Item</div><div role="columnheader">vRAM, GB</div><div role="columnheader">Price</div></div>
+<div role="row"><div role="cell">8 × H200 SXM</div><div role="cell">1128</div><div role="cell">$28.00</div></div></div>
+<div class="card"><h3>NVIDIA H200</h3><p>As low as $2.10</p></div></body></html>"""
+
+
+def test_nebius_page_of_2024_is_refused_by_name() -> None:
+    old = dataclasses.replace(payload(NEBIUS), body=NEBIUS_2024.encode())
+    with pytest.raises(PayloadShapeError, match=r"the layout of 2024 \(role=table\)"):
+        parse(old)
+    foreign = dataclasses.replace(old, body=NEBIUS_2024.replace('role="table"', "").encode())
+    with pytest.raises(PayloadShapeError, match="no block with this heading; found '"):  # control
+        parse(foreign)
+
+
+def test_nebius_two_dashes_are_no_price() -> None:
+    rows = [row for row in parse(payload("nebius/prices_announced.html")) if row.availability_text == "––"]
+    assert [(row.plan, row.purchase, row.price) for row in rows] == [("NVIDIA GB200 NVL72", "spot", None)]
+
+
+def test_lambda_rates_of_a_later_day_are_not_those_of_tonight() -> None:
+    stated = [row.price for row in parse(payload(LAMBDA)) if row.plan == "8x NVIDIA B200 SXM6 180 GB"]
+    assert stated == [Decimal("6.69")]
+    moved = payload(LAMBDA, ("New rates from January 11, 2027", "Instances pricing"))
+    with pytest.raises(
+        PayloadShapeError
+    ):  # control: under the heading of tonight's prices it is no silent row
+        parse(moved)
+
+
 def test_digitalocean_follows_the_list_to_its_end() -> None:
     module = importlib.import_module("scrapers.providers.digitalocean")
     (following,) = module.follow(payload(SIZES))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -95,10 +97,24 @@ def test_bytes_of_no_charset_are_an_error() -> None:
         decode(payload(bytes(range(256)) * 3))
 
 
-@given(st.binary(max_size=300), st.sampled_from(["", "text/html; charset=utf-16", "a; charset=shift_jis"]))
-def test_decode_raises_nothing_but_a_shape_error(body: bytes, content_type: str) -> None:
+@given(
+    st.binary(max_size=300), st.sampled_from(["", "utf-16", "shift_jis", "utf-7", "unicode_escape", "hex"])
+)
+@example(b"+2AA-", "utf-7")
+@example(b"\\ud800", "unicode_escape")
+@example(b"\xed\xa0\x80", "utf-8")
+@example(b"\x00\xd8", "utf-16")
+def test_decode_raises_nothing_but_a_shape_error_and_makes_whole_characters(
+    body: bytes, charset: str
+) -> None:
     with suppress(PayloadShapeError):
-        assert isinstance(decode(payload(body, content_type)), str)
+        decode(payload(body, f"text/html; charset={charset}")).encode()
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "raw-unicode-escape", "utf-7", "idna", "punycode"])
+def test_a_codec_that_is_no_charset_is_passed_by(charset: str) -> None:
+    body = '{"plan": "a+AGI-\\u0041é"}'
+    assert decode(payload(body, f"application/json; charset={charset}")) == body
 
 
 # JSON, JSONP, CSV, YAML
@@ -142,6 +158,31 @@ def test_what_is_no_json_is_an_error_with_its_place(body: str, problem: str) -> 
 def test_read_json_raises_nothing_but_a_shape_error(body: str) -> None:
     with suppress(PayloadShapeError):
         read_json(payload(body))
+
+
+@pytest.mark.parametrize(
+    ("escaped", "read"),
+    [
+        ("\\ud800", "\ufffd"),
+        ("a\\uDFFFb", "a\ufffdb"),
+        ("\\ude00\\ud83d", "\ufffd\ufffd"),
+        ("\\ud83d\\ud83d\\ude00", "\ufffd\U0001f600"),
+        ("\\ud83d\\ude00", "\U0001f600"),
+        ("\\\\ud800", "\\ud800"),
+        ("\\\\\\ud800", "\\\ufffd"),
+        ("\\ud7ff\\ue000", "\ud7ff\ue000"),
+    ],
+)
+def test_half_a_character_becomes_the_sign_for_a_broken_letter(escaped: str, read: str) -> None:
+    value = At("prices", read_json(payload(f'{{"plans": ["{escaped}", "good"], "{escaped}": 1}}')))
+    assert [plan.text() for plan in value["plans"]] == [read, "good"]
+    assert [key for key, _ in value.items()] == ["plans", read]
+    script = "x = " + json.dumps(f'{{"a": "{escaped}"}}')
+    assert embedded_json("prices", script, "x = ") == {"a": read}
+    [node] = json_ld(
+        "prices", html(payload(f'<script type="application/ld+json">{{"a": "{escaped}"}}</script>'))
+    )
+    assert node == {"a": read}
 
 
 def test_json_is_cut_off_wherever_it_ends() -> None:
@@ -295,6 +336,14 @@ def test_at_names_the_field_that_broke(walk: Callable[[At], Any], problem: str) 
 def test_at_takes_no_number_that_json_would_not_take(value: Any) -> None:
     with pytest.raises(PayloadShapeError):
         At("part", value).decimal()
+
+
+@pytest.mark.parametrize("value", ["9" * 1_000_000 + "x", "9" * 1_000_000, "\0" * 1_000_000, " " * 1_000_000])
+def test_at_takes_no_number_of_a_megabyte_and_says_so_in_bounded_time(value: str) -> None:
+    started = time.process_time()
+    with pytest.raises(PayloadShapeError):
+        At("part", value).decimal()
+    assert time.process_time() - started < 2
 
 
 def test_an_error_shows_a_long_value_only_in_part() -> None:
@@ -603,3 +652,18 @@ def test_a_page_of_noise_is_read_or_refused_in_bounded_time() -> None:
     for _ in range(20):
         cell = "".join(noise.choice("0123456789,. '$€-–/()hrgpu") for _ in range(3000))
         assert money(cell).amount is None
+
+
+@pytest.mark.parametrize(
+    "piece", ["\0", "9", "1 ", "123 ", "1,", "a: ", "from ", "$", "\ufdfa", " ", "\ud800"]
+)
+def test_a_cell_of_a_megabyte_is_not_read_and_costs_little(piece: str) -> None:
+    cell, started = piece * (1_000_000 // len(piece)), time.process_time()
+    assert (money(cell), number(cell), quantity(cell)) == (Money(), None, None)
+    assert money(cell[:400]) is not None
+    assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("cell", ["\0", "$1\0", "1\x1b", "\0GB"])
+def test_a_control_character_is_no_part_of_a_cell(cell: str) -> None:
+    assert (money(cell).amount, number(cell), quantity(cell)) == (None, None, None)

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from scrapers import bundled
 from scrapers.contract import Listing, Payload, Quantity, Record, Stock
 from scrapers.errors import PayloadShapeError
+from transforms.offers.gpu_names import resolve_gpu
 
 ROOT = Path(__file__).parents[1]
 REAL = ROOT.parent / "shared" / "captures"
@@ -65,7 +66,7 @@ PARSED = {
     "ovh/ovh_catalog.json": Capture("https://api.ovh.com/v1/order/catalog/public/cloud?ovhSubsidiary=FR", 2),
     "linode/types_page1.json": Capture(f"{LINODE}/linode/types?page=1", 4),
     "linode/regions_availability_page1.json": Capture(f"{LINODE}/regions/availability?page=1", 0, 100),
-    "runpod/gpu_types_2026-09.json": Capture("https://api.runpod.io/graphql", 88),
+    "runpod/gpu_types_2026-09.json": Capture("https://api.runpod.io/graphql", 96),
 }
 UNPARSED = {
     "vast/skypilot_style_vms.csv": "offers that somebody else folded to types; not an answer of the source",
@@ -230,6 +231,16 @@ def test_scaleway_stock_words() -> None:
     assert stock["RENDER-S"].availability == "in_stock"
 
 
+def test_scaleway_mig_profile_makes_a_slice() -> None:
+    path = OWN / "scaleway" / "payload.instance_products.json"
+    part = only(module("scaleway").parse(payload("scaleway", path)), plan="H100-1-10G")
+    match = resolve_gpu(part.gpu_text, "scaleway", Decimal(10))
+    assert (match.candidates, match.is_slice, match.memory_gib) == (("H100-PCIE-80GB",), True, Decimal(10))
+    assert match.fraction == pytest.approx(Decimal(1) / 7)
+    whole = only(module("scaleway").parse(payload("scaleway", path)), plan="L40S-2-48G")
+    assert whole.gpu_text == "L40S"  # control: a profile of null is no slice
+
+
 # Verda, Vultr, OVHcloud, Linode, RunPod
 
 
@@ -292,7 +303,9 @@ def test_runpod_pools_and_placeholders() -> None:
     assert placeholders == {"pods_secure": 6, "pods_community": 6}
     assert only(records, plan="MI300X", product="pods_community").price_state == "from_price"
     assert only(records, plan="RTX PRO 6000 MaxQ", product="pods_secure").price_state == "from_price"
-    assert listings(records, gpu_text="NVIDIA A100-SXM4-40GB", product="pods_secure") == []
+    not_offered = Counter(one.product for one in listings(records, price=Decimal(0)))
+    assert not_offered == {"pods_secure": 7, "pods_community": 1}
+    assert only(records, gpu_text="NVIDIA A100-SXM4-40GB", product="pods_secure").price == 0
     assert listings(records, purchase="spot") == []
     assert only(records, plan="PRO 6000 MIG 48GB", product="pods_secure").gpu_memory == Quantity(
         Decimal(48), "GB"

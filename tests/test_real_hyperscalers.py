@@ -15,6 +15,8 @@ from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quan
 from scrapers.errors import PayloadShapeError
 from scrapers.providers import aws, azure, ecb, gcp, oci
 from transforms.offers.gpu_names import resolve_gpu
+from transforms.offers.listings import listing_frame
+from transforms.offers.normalise import normalise
 
 REAL = Path(__file__).parents[2] / "shared" / "captures"
 PARSED = {
@@ -32,7 +34,7 @@ UNPARSED = {
     "aws/price_list_bulk_china_gp3.json": "bulk price list: refused",
     "aws/price_list_bulk_p4d_capacityblock.json": "bulk price list: refused",
     "aws/price_list_bulk_us_east_2_sample.json": "bulk price list: refused",
-    "azure/retail_storage_northeurope.json": "storage: read, but holds no machine",
+    "azure/retail_storage_northeurope.json": "storage: refused, for no row is a machine",
     "azure/skypilot_style_vms_gpu.csv": "a catalog of another project",
     "gcp/billing_catalog_skus_sample.json": "components from an API that needs a key",
     "gcp/gpus-pricing_2026-10_tables.html": "the price page of one region; the mirror has all",
@@ -173,7 +175,8 @@ def test_azure_keyed_rows() -> None:
 
 
 def test_azure_storage_holds_no_machine() -> None:
-    assert _listings(azure, _payload("azure/retail_storage_northeurope.json")) == []
+    with pytest.raises(PayloadShapeError, match="none of 260 rows is of a size"):
+        _listings(azure, _payload("azure/retail_storage_northeurope.json"))
 
 
 def test_gcp_mirror() -> None:
@@ -219,6 +222,41 @@ def test_oci_known_rows() -> None:
     new = _listings(oci, _payload("oci/cetools_products_usd_2026-10-01.json"))
     assert _one(new, plan="B111758").price == Decimal("8.6")
     assert _one(new, plan="B112237").price == 15
+
+
+def test_oci_nodes_cost_what_their_gpus_cost() -> None:
+    payload = _payload("oci/cetools_products_usd_2026-10-01.json")
+    made = listing_frame(oci.parse(payload), payload)
+    normal = normalise(
+        made.listings,
+        made.stock,
+        made.interruptions,
+        rates=made.rates,
+        night=date(2026, 11, 30),
+        segments={"oci": "hyperscaler"},
+    )
+    assert normal.rejects.is_empty()
+    nodes = {
+        row["plan"]: row["price_usd_per_instance_hour"] for row in normal.offerings.iter_rows(named=True)
+    }
+    assert nodes == {
+        "B88517": Decimal("2.55"),  # P100, bare metal: 2 x 1.275
+        "B88518": Decimal("1.275"),  # P100, virtual machine: 1
+        "B89734": Decimal("2.95"),  # V100: 1
+        "B92740": Decimal("24.4"),  # A100 40 GB: 8 x 3.05
+        "B93544": None,  # E4: no chip in the name
+        "B95907": Decimal(32),  # A100 80 GB: 8 x 4
+        "B95909": Decimal(2),  # A10: 1
+        "B109479": Decimal(14),  # L40S: 4 x 3.5
+        "B109485": Decimal(48),  # MI300X: 8 x 6
+        "B110519": Decimal(80),  # H200: 8 x 10
+        "B110978": Decimal(112),  # B200: 8 x 14
+        "B110979": Decimal(64),  # GB200: 4 x 16
+        "B111758": Decimal("68.8"),  # MI355X: 8 x 8.6
+        "B112140": Decimal(72),  # GB300: 4 x 18
+        "B112237": Decimal(120),  # B300: 8 x 15
+        "B112613": None,  # RTX PRO 6000: no shape is known
+    }
 
 
 def test_ecb_rates() -> None:

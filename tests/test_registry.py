@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +15,8 @@ import pytest
 
 import scrapers.providers
 from scrapers import registry
-from scrapers.contract import Auth, Request, Source
-from scrapers.errors import RegistryError
+from scrapers.contract import Auth, Payload, Request, Source
+from scrapers.errors import CollectError, RegistryError
 
 GOOD = Source(
     id="good_cloud",
@@ -68,6 +68,43 @@ def test_every_provider_of_ours_passes() -> None:
     assert list(modules) == registry.names()
     assert {"aws", "azure", "gcp", "lambda", "list_prices", "vast"} <= set(modules)
     assert all(module.SOURCE.id == name for name, module in modules.items())
+
+
+NOBODYS_ANSWERS = (
+    *(b"", b"null", b"1", b'"x"', b"true", b"[]", b"[[]]", b"[null]", b"[1]", b"{}", b'{"error": "none"}'),
+    *(b"<html><body>Hello</body></html>", b"a,b\n1,2\n", b"a: 1\n", b"callback({});", b"\0\0\0"),
+)
+
+
+def taken_for_an_answer(module: ModuleType) -> list[bytes]:
+    """The answers of nobody in which a provider finds nothing, and does not say so."""
+    taken = []
+    for body in NOBODYS_ANSWERS:
+        source: Source = module.SOURCE
+        payload = Payload(
+            source_id=source.id,
+            part="prices",
+            url=source.pricing_url,
+            fetched_at=datetime(2026, 11, 30, tzinfo=UTC),
+            body=body,
+        )
+        try:
+            list(module.parse(payload))
+            taken.append(body)
+        except CollectError:
+            continue
+    return taken
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_what_is_nobodys_answer_is_an_error_at_every_provider(name: str) -> None:
+    assert taken_for_an_answer(registry.load_one(name)) == []
+
+
+def test_a_parser_that_finds_nothing_and_says_nothing_is_caught() -> None:
+    lenient = ModuleType("lenient")
+    vars(lenient).update(SOURCE=GOOD, parse=lambda _: [])
+    assert taken_for_an_answer(lenient) == list(NOBODYS_ANSWERS)
 
 
 def test_names_are_listed_without_importing_any(folder: Path) -> None:

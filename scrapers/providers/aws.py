@@ -1,9 +1,10 @@
 """Amazon EC2: three files behind public pages, told apart by what they hold.
 
-* Unit map, one per region: the on-demand table of the price page. USD per instance and hour as text, no GPU
-  fields. Only Linux without bought-in software is a listing; a "Bring your own license" row, which carries the
-  Linux price, and a price of 0, as Capacity Blocks have, are not. Accelerated is what "Instance Family" says.
-  Several of them in one file, each under the name of its region, are read too.
+* Unit map, one per region: the on-demand table of the price page. Per instance and hour as text, no GPU fields;
+  in USD, which the address asks for, unless the manifest of the file names another currency: prices in China are
+  in CNY. Only Linux without bought-in software is a listing; a "Bring your own license" row, which carries the
+  Linux price, is not. A price of 0, as Capacity Blocks have, is passed on as said. Accelerated is what
+  "Instance Family" says. Several of them in one file, each under the name of its region, are read too.
 * spot.js, one for all regions: JSONP, USD per instance and hour. Some regions have their names of 2010
   ("us-east", "eu-ireland"), "N/A*" and "-1" mean that there is no price, and there is no family: accelerated
   are p*, g*, gr*, dl*, trn* and inf* followed by a digit. FPGA (f*) and video (vt*) machines are neither.
@@ -25,8 +26,10 @@ from urllib.parse import quote
 from scrapers.contract import Interruption, Listing, Payload, Record, Request, Source
 from scrapers.readers import At, quantity, read_json, read_jsonp
 
+ASKED_CURRENCY = "USD"
 UNIT_MAP_URL = (
-    "https://b0.p.awsstatic.com/pricing/2.0/meteredUnitMaps/ec2/USD/current/ec2-ondemand-without-sec-sel/"
+    "https://b0.p.awsstatic.com/pricing/2.0/meteredUnitMaps/ec2/"
+    f"{ASKED_CURRENCY}/current/ec2-ondemand-without-sec-sel/"
 )
 # Regions whose name in the address is sure. There is no answer for another name, and the first request that fails
 # ends the source: Zurich and Spain, seen as "EU (...)" and "Europe (...)", are left to spot.js.
@@ -91,7 +94,7 @@ SOURCE = Source(
 ACCELERATED_FAMILIES = frozenset({"GPU instance", "Machine Learning ASIC Instances"})
 ACCELERATED_TYPE = re.compile(r"(?:p|g|gr|dl|trn|inf)\d")
 NO_SOFTWARE = frozenset({None, "NA"})
-NO_SPOT_PRICE = frozenset({"N/A*", "N/A", "-1"})
+NO_SPOT_PRICE = ("N/A*", "N/A", "-1")
 BAND = re.compile(r"(?:<(?P<below>\d{1,3})|(?P<low>\d{1,3})-(?P<high>\d{1,3})|>(?P<above>\d{1,3}))%")
 
 
@@ -123,6 +126,8 @@ def _is_unit_maps(top: At) -> bool:
 
 
 def _unit_map(top: At) -> Iterator[Record]:
+    manifest = top.get("manifest")
+    stated = manifest.get("currencyCode").text_or_none() if manifest else None
     for _, rows in top["regions"].items():
         for _, row in rows.items():
             family = row.get("Instance Family").text_or_none()
@@ -130,15 +135,12 @@ def _unit_map(top: At) -> Iterator[Record]:
             accelerated = family in ACCELERATED_FAMILIES if family else ACCELERATED_TYPE.match(plan)
             if not accelerated or not _is_plain_linux(row):
                 continue
-            price = row["price"].decimal()
-            if price == 0:
-                continue
             yield Listing(
                 provider="aws",
                 plan=plan,
                 gpu_text=plan,
-                price=price,
-                currency="USD",
+                price=row["price"].decimal(),
+                currency=stated or ASKED_CURRENCY,
                 price_per="instance",
                 price_unit="hour",
                 purchase="on_demand",
@@ -165,18 +167,20 @@ def _spot_prices(top: At) -> Iterator[Record]:
                 plan = size["size"].text()
                 linux = [column for column in size["valueColumns"] if column["name"].text() == "linux"]
                 prices = [column["prices"]["USD"] for column in linux]
-                if not ACCELERATED_TYPE.match(plan) or not prices or prices[0].value in NO_SPOT_PRICE:
+                if not ACCELERATED_TYPE.match(plan) or not prices:
                     continue
+                has_price = prices[0].value not in NO_SPOT_PRICE
                 yield Listing(
                     provider="aws",
                     plan=plan,
                     gpu_text=plan,
-                    price=prices[0].decimal(),
+                    price=prices[0].decimal() if has_price else None,
                     currency="USD",
                     price_per="instance",
                     price_unit="hour",
                     purchase="spot",
                     region_text=region["region"].text(),
+                    availability_text=None if has_price else prices[0].text(),
                     place=size.place,
                 )
 

@@ -6,11 +6,11 @@ size stands for it. Spot is told by a word in the names of meter and SKU only. N
 
 * look-alikes of a Linux machine: Windows, Cloud Services, dedicated hosts, Low Priority (retired in favour of
   spot), DevTest rates, rows without a size, and FPGA sizes (Standard_NP*);
-* a price of 0, which marks a size that is not sold;
 * a second row of the same size, region, kind, term and price: one size can have two spellings of its meter, as
   "ND96amsr A100 v4" and "ND96amsrA100v4".
 
-A spot meter can cost as much as pay-as-you-go; it is passed on as said. `savingsPlan` of a row is not read yet.
+A spot meter can cost as much as pay-as-you-go, and a size that is not sold costs 0; both are passed on as said.
+`savingsPlan` of a row is not read yet.
 A recorded form keys the rows by "skuId|meterId|type|term" and has neither size nor currency; there, the name of
 the SKU stands for the size, and the currency is unknown.
 """
@@ -62,6 +62,7 @@ SOURCE = Source(
     billing_source="https://learn.microsoft.com/en-us/azure/virtual-machines/states-billing",
 )
 
+MACHINE = re.compile(r"(?:Standard_)?N[A-Z]*\d")
 GPU_SIZE = re.compile(r"(?:Standard_)?N(?!P)[A-Z]*\d")
 OTHER_PRODUCT = re.compile(r"Windows|Cloud ?Services|Dedicated")
 TERM = re.compile(r"(\d{1,2}) Years?")
@@ -71,11 +72,15 @@ def parse(payload: Payload) -> Iterator[Record]:
     """The listings of one page.
 
     Raises:
-        PayloadShapeError: No `Items`, or a row without price, unit, region or term.
+        PayloadShapeError: No `Items`, rows of other things than machines, or a row without price, unit, region or
+            term.
     """
     top = At(payload.part, read_json(payload))
     seen = set()
-    for row, price_type, term in _rows(top):
+    rows = list(_rows(top))
+    if rows and not any(MACHINE.match(_size(row) or "") for row, _, _ in rows):
+        raise top.broken(f"none of {len(rows)} rows is of a size N…, which is what was asked for")
+    for row, price_type, term in rows:
         listing = _listing(row, price_type, term, payload)
         if listing is None:
             continue
@@ -131,9 +136,9 @@ def _rows(top: At) -> Iterator[tuple[At, str, str | None]]:
 
 
 def _listing(row: At, price_type: str, term: str | None, payload: Payload) -> Listing | None:
-    """The listing of a row, or None where the row is not a priced Linux machine with a GPU."""
+    """The listing of a row, or None where the row is not a Linux machine with a GPU."""
     sku, meter = row["skuName"].text(), row["meterName"].text()
-    size = row["armSkuName"].text_or_none() if "armSkuName" in row else sku.removesuffix(" Spot")
+    size = _size(row)
     if (
         price_type not in ("Consumption", "Reservation")
         or size is None
@@ -141,9 +146,6 @@ def _listing(row: At, price_type: str, term: str | None, payload: Payload) -> Li
         or OTHER_PRODUCT.search(row["productName"].text())
         or "Low Priority" in f"{sku} {meter}"
     ):
-        return None
-    price = row["retailPrice"].decimal()
-    if price == 0:
         return None
     if row["unitOfMeasure"].text() != "1 Hour":
         raise row["unitOfMeasure"].broken("is not '1 Hour'")
@@ -154,7 +156,7 @@ def _listing(row: At, price_type: str, term: str | None, payload: Payload) -> Li
         provider="azure",
         plan=size,
         gpu_text=size,
-        price=price,
+        price=row["retailPrice"].decimal(),
         currency=row.get("currencyCode").text_or_none(),
         price_per="instance",
         price_unit="term" if is_reserved else "hour",
@@ -165,6 +167,13 @@ def _listing(row: At, price_type: str, term: str | None, payload: Payload) -> Li
         region_text=row["armRegionName"].text(),
         place=row.place,
     )
+
+
+def _size(row: At) -> str | None:
+    """The size of a row; in the recorded form the name of its SKU stands for it."""
+    if "armSkuName" in row:
+        return row["armSkuName"].text_or_none()
+    return row["skuName"].text().removesuffix(" Spot")
 
 
 def _term_months(row: At, term: str | None) -> int:

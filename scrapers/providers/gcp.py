@@ -3,7 +3,8 @@
 Google's own price list needs an API key. The mirror adds up its parts (cores, memory, GPU, bundled SSD) about
 once a week, and `about.timestamp` says when. For each machine type and region it has USD per machine: `hour`,
 `hour_spot`, and `month_1y` and `month_3y`, which are 730 hours of a one and a three year resource commitment.
-`month` and `month_spot` are the hourly prices again. Any can be missing: a2-ultragpu has no commitment.
+`month` and `month_spot` are the hourly prices again. Any can be missing: a2-ultragpu has no commitment. A price
+of 0 is passed on as said.
 
 * The accelerator is a key of its own beside `cpu`, `ram` and `local-ssd`, and its value is the count, with
   fractions: `l4: 1`, `h100-80gb-mega: 8`, `rtx6000: 0.125`. `rtx6000` is short for what Google's bill calls
@@ -81,7 +82,7 @@ def parse(payload: Payload) -> Iterator[Record]:
         for region, prices in machine["cost"].items():
             for key, (purchase, unit, term_months) in PRICES.items():
                 price = prices.get(key).decimal_or_none()
-                if not price:
+                if price is None:
                     continue
                 is_sum_only = purchase == "on_demand" and NOT_ON_DEMAND.match(plan)
                 yield Listing(

@@ -2,7 +2,8 @@
 
 The page has one table per tab, and the count of GPUs stands only in the name of the tab (8x, 4x, 2x, 1x). Its prices
 are in USD per GPU and hour, without sales tax, though whole instances are sold; vCPUs, RAM and storage are of the
-instance. Rows of one name differ in VRAM (A100 of 80 and of 40 GB). The 1-Click Clusters further down are not read.
+instance. Rows of one name differ in VRAM (A100 of 80 and of 40 GB). The 1-Click Clusters further down are not read,
+nor are rates that are announced for a later day under a heading of their own.
 Until 2025 the page was one table with rows such as "On-demand 8x NVIDIA H100 SXM"; it is read too.
 
 The API gives cents per instance and hour, and the regions with free capacity: one listing per region; where there

@@ -12,6 +12,9 @@ A column headed "GPU-hour (Effective October 1, 2026)" holds from that day on. O
 later it is the current price, and the column before it is dropped, but for rows in which the newer one says nothing
 ("––"). On a page that was fetched before, it is a future price beside the current one. The L40S rows are ranges:
 their prices are lower bounds, and their vCPUs and RAM stay in the note. The page shows no stock and no regions.
+
+The page of 2024 was a role=table of machines of eight GPUs, with cards of "As low as" prices. It is not read, and
+raises.
 """
 
 from __future__ import annotations
@@ -70,9 +73,12 @@ def parse(payload: Payload) -> list[Listing]:
     Raises:
         PayloadShapeError: A block or a column is missing, or no row has an on-demand or no row a spot price.
     """
-    blocks = _blocks(payload.part, html(payload))
+    page = html(payload)
+    blocks = _blocks(payload.part, page)
     if ON_DEMAND_BLOCK not in blocks:
-        problem = f"no block with this heading; found {short(', '.join(sorted(blocks)))}"
+        is_old = page.select_one("[role=table]") is not None
+        found = "the layout of 2024 (role=table)" if is_old else short(", ".join(sorted(blocks)))
+        problem = f"no block with this heading; found {found}"
         raise PayloadShapeError(payload.part, "'NVIDIA GPU Instances'", problem)
     on_day = payload.fetched_at.date()
     listings = [

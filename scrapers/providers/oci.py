@@ -2,8 +2,8 @@
 
 A GPU is a product with the metric "GPU Per Hour", priced in the asked currency per GPU and hour, the same in
 every commercial region. How many GPUs are sold together is not said: most come as whole bare-metal nodes of four
-or eight, A10 and V100 ("V2") also in virtual machines, and the count stays unknown. Preemptible machines cost
-half by rule and are not in the list.
+or eight, A10 and V100 ("V2") also in virtual machines. The facts about names hold the smallest shape of each.
+Preemptible machines cost half by rule and have not been seen in the list; a product whose name says so is spot.
 
 * Look-alikes with the same metric: licences ("NVIDIA AI Enterprise - ..."), Cloud@Customer (machines in the
   customer's own building), and "H100T", which is no public shape. Others differ in the metric: VMware is per
@@ -43,6 +43,7 @@ SOURCE = Source(
 )
 
 SOLD_AS_VM = re.compile(r"Virtual Machine|\bA10\b|GPU Standard - V2")
+PREEMPTIBLE = re.compile(r"(?<!\s)\s*+-?\s*+\bPreemptible\b", re.IGNORECASE)
 NOT_A_GPU_OFFER = re.compile(r"^\s*NVIDIA AI Enterprise|Cloud@Customer|VMware|\bH100T\b|\bRED\.2\b")
 
 
@@ -62,19 +63,16 @@ def parse(payload: Payload) -> Iterator[Record]:
         prices = [price for price in local["prices"] if price["model"].text() == "PAY_AS_YOU_GO"]
         if len(prices) != 1:
             raise local["prices"].broken(f"one PAY_AS_YOU_GO price is due, found {len(prices)}")
-        price = prices[0]["value"].decimal()
-        if price == 0:
-            continue
         yield Listing(
             provider="oracle",
             plan=product["partNumber"].text(),
             product="vm_gpu" if SOLD_AS_VM.search(name) else "bare_metal_gpu",
-            gpu_text=name,
-            price=price,
+            gpu_text=PREEMPTIBLE.sub("", name),
+            price=prices[0]["value"].decimal(),
             currency=local["currencyCode"].text(),
             price_per="gpu",
             price_unit="hour",
-            purchase="on_demand",
+            purchase="spot" if PREEMPTIBLE.search(name) else "on_demand",
             note="the list does not say how many GPUs are sold together",
             place=product.place,
         )

@@ -65,7 +65,7 @@ def parse(payload: Payload) -> Iterator[Listing]:
         if _is_windows(blobs["technical"]):
             continue
         for pricing in addon["pricings"]:
-            if pricing["commitment"].integer() == 0 and pricing["intervalUnit"].value in TERMS:
+            if pricing["commitment"].integer() == 0 and pricing["intervalUnit"].text_or_none() in TERMS:
                 yield _listing(top, addon, pricing)
 
 

@@ -1,10 +1,11 @@
 """RunPod: pods of the secure and the community cloud, through the GraphQL query that its own page asks.
 
-Prices are per GPU and hour. A pool that does not offer a card has 0 or null. A price of exactly 0.5 is what
-stands where a pool has no card (it is the same for an MI300X and a 6 GB card): a lower bound, never ranked. The
-spot fields repeat the on-demand price since spot pods are no longer sold, and `clusterPrice` says nothing of the
-cluster that it is for: neither is asked for. The prices for one, three and six months are savings plans, paid in
-advance. `stockStatus` is of the card in both pools together. Regions do not change the price and are not asked.
+Prices are per GPU and hour. A pool that does not offer a card has 0, which is passed on as said, or null. A
+price of exactly 0.5 is what stands where a pool has no card (it is the same for an MI300X and a 6 GB card): a
+lower bound, never ranked. The spot fields repeat the on-demand price since spot pods are no longer sold, and
+`clusterPrice` says nothing of the cluster that it is for: neither is asked for, nor read. The prices for one,
+three and six months are savings plans, paid in advance. `stockStatus` is of the card in both pools together.
+Regions do not change the price and are not asked.
 
 Off by default, for the terms are reported to forbid automated access.
 """
@@ -76,10 +77,11 @@ WAYS = (
 
 
 def parse(payload: Payload) -> Iterator[Listing]:
-    """A listing per card and way to buy it that has a price."""
+    """A listing per card and way to buy it that states a price, be it 0."""
     for gpu in At(payload.part, read_json(payload))["data"]["gpuTypes"]:
         for way in WAYS:
-            if price := gpu.get(way.field).decimal_or_none():
+            price = gpu.get(way.field).decimal_or_none()
+            if price is not None:
                 yield _listing(gpu, way, price)
 
 

@@ -5,7 +5,8 @@ Three kinds of answer, told apart by their content:
 products[]                        the public product catalogue: price as units and nanos per `unit_of_measure`,
                                   which is a MINUTE for most GPU plans and an hour for RENDER-S and CPU plans
 servers{name: {availability}}     stock of one zone: available, scarce, shortage. The zone is in the address
-servers{name: {hourly_price}}     the instance API: price per hour of the node, memory in bytes per card
+servers{name: {hourly_price}}     the instance API: price per hour of the node, memory in bytes per card; a
+                                  `mig_profile` says that the plan is a slice of a card, and goes into its name
 
 A night asks for the catalogue and the stock. The instance API gives the catalogue's prices a second time and is
 only read where somebody has such a file. Rows with price 0 are retired plans, and are said as they stand. The
@@ -134,7 +135,7 @@ def _catalogue_listing(product: At, gpu: At) -> Listing:
 
 
 def _unit(unit: At) -> tuple[PriceUnit, int]:
-    if unit.value not in UNITS:
+    if unit.text() not in UNITS:
         raise unit.broken(f"{unit.value!r} is not one of {', '.join(UNITS)}")
     return UNITS[unit.text()]
 
@@ -145,11 +146,12 @@ def _amount(price: At) -> Decimal:
 
 def _instance_listing(plan: str, server: At, zone: str | None) -> Listing:
     gpu = server["gpu_info"]
+    name, profile = gpu["gpu_name"].text(), server.get("mig_profile").text_or_none()
     return Listing(
         provider="scaleway",
         product="gpu_instances",
         plan=plan,
-        gpu_text=gpu["gpu_name"].text(),
+        gpu_text=name if profile is None else f"{name} MIG {profile}",
         gpu_count=server["gpu"].decimal(),
         gpu_memory=Quantity(gpu["gpu_memory"].decimal(), "bytes"),
         vcpus=server["ncpus"].decimal(),

@@ -107,18 +107,22 @@ def parse(payload: Payload) -> Iterator[Listing]:
             groups[_group(offer)].append(offer)
     for offers in groups.values():
         yield _on_demand(offers)
-        if bids := [offer for offer in offers if offer.get("min_bid").value]:
+        if bids := [offer for offer in offers if offer.get("min_bid").value is not None]:
             yield _bid_floor(bids)
 
 
 def _offers(payload: Payload) -> At:
-    """The offers: a list, or the field `offers` of the answer."""
+    """The offers: the field `offers` of the answer, or a list of them, which is then not empty."""
     top = At(payload.part, read_json(payload))
+    if top.value == []:
+        raise top.broken("an empty list, which can be anybody's answer")
     return top if isinstance(top.value, list) else top["offers"]
 
 
 def _is_for_rent(offer: At) -> bool:
     if offer.get("rentable").value is False or offer.get("rented").value is True:
+        return False
+    if offer.get("is_bid").value is True:
         return False
     reliability = offer.get("reliability2").decimal_or_none()
     is_reliable = reliability is not None and reliability >= LEAST_RELIABILITY

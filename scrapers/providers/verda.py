@@ -39,12 +39,17 @@ SOURCE = Source(
 
 def parse(payload: Payload) -> Iterator[Listing | Stock]:
     """On-demand and spot listings of the GPU types, or the stock per location."""
-    for row in _rows(At(payload.part, read_json(payload))):
+    top = At(payload.part, read_json(payload))
+    rows = list(_rows(top))
+    if not rows:
+        raise top.broken("an empty list, which can be anybody's answer")
+    for row in rows:
         if "availabilities" in row:
             yield from _stock(row, payload.url)
         elif row["gpu"]["number_of_gpus"].integer():
             yield _listing(row, "on_demand", row["price_per_hour"].decimal())
-            if spot_price := row.get("spot_price").decimal_or_none():
+            spot_price = row.get("spot_price").decimal_or_none()
+            if spot_price is not None:
                 yield _listing(row, "spot", spot_price)
 
 

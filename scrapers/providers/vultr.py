@@ -1,7 +1,7 @@
 """Vultr: cloud GPU plans and GPU bare metal, through the open list of plans.
 
-Prices are per plan and hour; `hourly_cost_preemptible` is a spot listing of its own. `gpu_vram_gb` is the memory
-of the whole plan, also of a slice of a card, whose `gpu_count` is a fraction such as "1/8". Older bare metal
+Prices are per plan and hour; `hourly_cost_preemptible` is a spot listing of its own, be it 0. `gpu_vram_gb` is the
+memory of the whole plan, also of a slice of a card, whose `gpu_count` is a fraction such as "1/8". Older bare metal
 plans name their GPU and its number only in the id: `vbm-256c-2048gb-8-mi300x-gpu`. Plans without a GPU, among
 them one that costs nothing, are left out. `ram` is in MiB: the plan of 6 GB has 6144.
 
@@ -81,7 +81,7 @@ def _listings(plan: At, product: str) -> Iterator[Listing]:
     for location in locations or [None]:
         for purchase in purchases:
             price = _price(plan, location, purchase)
-            if purchase == "on_demand" or price:
+            if price is not None:
                 yield _listing(plan, product, location, purchase, price)
 
 

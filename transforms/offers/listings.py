@@ -1,19 +1,23 @@
-"""Turns what a parser yields into frames, one row a record, losing no digit."""
+"""Turns what a parser yields into frames, one row a record, losing no digit. Every text is cleaned here."""
 
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
 from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record, Stock
 from transforms.offers.schema import INTERRUPTION, LISTING, RATE, STOCK
+from transforms.reference.tables import assumption
 
 PLAIN_DIGITS = 30
+CUT = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,38 @@ def number_text(value: Decimal | None) -> str | None:
     if not value.is_finite() or abs(value.adjusted()) > PLAIN_DIGITS:
         return str(value)
     return format(value, "f")
+
+
+def clean(text: str) -> str:
+    """Returns a text of one line that shows all it holds.
+
+    White space becomes single spaces. Control and format characters go (NUL, ESC, what turns the direction of
+    the text or has no width), and half a character becomes U+FFFD.
+    """
+    if not text.isprintable():
+        text = text.translate({ord(sign): _replacement(sign) for sign in set(text) if not sign.isprintable()})
+    return " ".join(text.split())
+
+
+def _replacement(sign: str) -> str:
+    """Returns what stands for a character that cannot be printed."""
+    if sign.isspace():
+        return " "
+    return {"Cc": "", "Cf": "", "Cs": "\ufffd"}.get(unicodedata.category(sign), sign)
+
+
+@lru_cache
+def longest_text(column: str) -> int:
+    """Returns how many characters a text of this column may have."""
+    kind = {"note": "note", "source_url": "url"}.get(column, "text")
+    return int(assumption(f"{kind}_longest_characters"))
+
+
+def _short(column: str, text: str) -> str:
+    """Returns the text clean, and cut where it is too long: then it is longer than allowed by the sign of the cut."""
+    cleaned = clean(text)
+    longest = longest_text(column)
+    return cleaned if len(cleaned) <= longest else cleaned[:longest] + CUT
 
 
 def listing_frame(records: Iterable[Record], payload: Payload) -> Records:
@@ -55,7 +91,9 @@ def listing_frame(records: Iterable[Record], payload: Payload) -> Records:
 
 
 def _frame(rows: list[dict[str, Any]], schema: pl.Schema) -> pl.DataFrame:
-    columns = {name: [row[name] for row in rows] for name in schema}
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in schema}
+    for name in (name for name, kind in schema.items() if kind == pl.String):
+        columns[name] = [None if text is None else _short(name, text) for text in columns[name]]
     return pl.DataFrame(columns, schema=schema)
 
 

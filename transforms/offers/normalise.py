@@ -6,11 +6,14 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import get_args
 
 import polars as pl
 
+from scrapers.contract import Availability, Evidence, PriceState, PurchaseKind, Segment
 from transforms.offers.bill import with_bill, with_interruptions, with_provider_facts, with_stock
 from transforms.offers.hardware import said, with_gpus, with_link, with_quantities
+from transforms.offers.listings import longest_text
 from transforms.offers.money import hours_of_unit, money, usd_per_currency, with_usd_prices
 from transforms.offers.regions import region_frame
 from transforms.offers.schema import FINDING, INTERRUPTION, LISTING, OFFERING, REJECT, STOCK
@@ -38,6 +41,16 @@ STATE_ORDER = {"priced": 0, "future": 0, "bid_floor": 1, "from_price": 2, "conta
 UNIT_ORDER = {"second": 0, "minute": 0, "hour": 0, "day": 1, "month": 2, "year": 3, "term": 4}
 DATED_BY_FETCH = ("live", "mirror")
 SPOT_GAP = "spot price is not below on-demand"
+
+
+CODES = {
+    "price_per": ["gpu", "instance"],
+    "price_state": list(get_args(PriceState)),
+    "purchase": list(get_args(PurchaseKind)),
+    "availability": list(get_args(Availability)),
+    "segment": list(get_args(Segment)),
+    "evidence": list(get_args(Evidence)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,7 @@ def normalise(
             without one.
     """
     rows = listings.select(LISTING.names()).match_to_schema(LISTING)
+    rows = with_long_text(rows)
     rows = with_quantities(rows)
     rows = with_gpus(rows)
     rows = with_link(rows)
@@ -88,6 +102,19 @@ def normalise(
         offerings=as_offerings(kept),
         rejects=as_rejects(rows.filter(pl.col("reason").is_not_null())),
         findings=findings_of(kept),
+    )
+
+
+def with_long_text(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows with `long_text`: the first text of a listing that is too long, in words; null where none is."""
+    texts = (name for name, kind in LISTING.items() if kind == pl.String)
+    return rows.with_columns(
+        long_text=pl.coalesce(
+            pl.when(pl.col(name).str.len_chars() > longest_text(name)).then(
+                pl.lit(f"{name} has more than {longest_text(name)} characters")
+            )
+            for name in texts
+        )
     )
 
 
@@ -178,8 +205,16 @@ def _reason() -> pl.Expr:
     all_upfront = (price == 0) & (pl.col("upfront_number") > 0).fill_null(value=False)
     usd = pl.coalesce("usd_per_gpu_hour", "usd_per_instance_hour")
     low, high = assumption("price_min_usd_per_gpu_hour"), assumption("price_max_usd_per_gpu_hour")
+    count = pl.col("listed_count")
+    is_count = count.is_finite() & (count > 0) & (count <= assumption("gpu_count_max"))
     return (
-        pl.when(is_quote)
+        pl.when(pl.col("long_text").is_not_null())
+        .then(pl.lit("text_too_long"))
+        .when(_unknown_code().is_not_null())
+        .then(pl.lit("code_unknown"))
+        .when(~is_count.fill_null(value=True))
+        .then(pl.lit("gpu_count_out_of_bounds"))
+        .when(is_quote)
         .then(None)
         .when(pl.col("price").is_null())
         .then(pl.lit("price_missing"))
@@ -191,6 +226,16 @@ def _reason() -> pl.Expr:
         .then(pl.lit("price_unit_unknown"))
         .when((usd < low) | (usd > high) | usd.is_nan())
         .then(pl.lit("price_out_of_bounds"))
+    )
+
+
+def _unknown_code() -> pl.Expr:
+    """Returns what stands in a column of codes and is none of them; null where all are known."""
+    return pl.coalesce(
+        pl.when(pl.col(name).is_not_null() & ~pl.col(name).is_in(known)).then(
+            pl.format("{} {}", pl.lit(name), pl.col(name).str.slice(0, 40))
+        )
+        for name, known in CODES.items()
     )
 
 
@@ -213,6 +258,12 @@ def _detail() -> pl.Expr:
         .then(pl.format("{} without a known length", pl.col("price_unit").fill_null("no unit")))
         .when(reason == "price_out_of_bounds")
         .then(pl.format("{} USD per GPU-hour is outside {} to {}", usd, pl.lit(low), pl.lit(high)))
+        .when(reason == "text_too_long")
+        .then(pl.col("long_text"))
+        .when(reason == "code_unknown")
+        .then(_unknown_code())
+        .when(reason == "gpu_count_out_of_bounds")
+        .then(pl.format("{} GPUs", pl.col("listed_count")))
     )
 
 
