@@ -89,7 +89,8 @@ def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]
         .len("offers")
         .sort("offers", "reason", descending=True)
     )
-    title = f"{job['title_en'][0]} ({job['objective'][0]})"
+    changes = ", ".join(f"{name} {value}" for name, value in flags.items())
+    title = f"{tier_id or 'own job'} with {changes} ({job['objective'][0]})"
     return RankedAnswer(title, rows, [*_notes(rows, counts.to_dicts()), *_price_notes(settings)])
 
 
@@ -177,7 +178,7 @@ def offline_lines(settings: Settings) -> list[str]:
         """
         select coalesce(segment, 'exchange rates') as segment, string_agg(source_id, ', ' order by source_id) as ids
         from source_health
-        where is_on and source_id <> 'list_prices' and outcome not in ('ok', 'unchanged')
+        where is_on and source_id <> 'list_prices' and outcome in ('failed', 'stale', 'skipped')
         group by segment order by segment
         """,
     ).records()
@@ -228,10 +229,14 @@ def collected_rows(
     return collect_for_show(settings, source_id, files, night=night)
 
 
+def _short(value: float | None) -> str:
+    return "?" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
 def _band(row: Row) -> str | None:
     if row["speed"] is None:
         return None
-    return f"{row['speed']:.4g} ({row['speed_low']:.3g} to {row['speed_high']:.3g}) {row['speed_unit']}"
+    return f"{_short(row['speed'])} ({_short(row['speed_low'])} to {_short(row['speed_high'])}) {row['speed_unit']}"
 
 
 def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -240,6 +245,12 @@ def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[st
         lines.append("no offer can do this job, as far as is known")
     elif not any(row["is_headline"] for row in rows):
         lines.append("no offer may lead: see the column would_lead_if")
+    lead = next((row for row in rows if row["is_headline"]), None)
+    if lead:
+        flags = f"; {', '.join(lead['flags'])}" if lead["flags"] else ""
+        lines.append(
+            f"assumed for the first: {lead['engine']}{flags}; the band is 80 %, queueing is not modelled"
+        )
     if reasons:
         listed = ", ".join(
             f"{row['offers']} {row['reason']}{' (unknown)' if row['is_unknown'] else ''}" for row in reasons

@@ -191,14 +191,17 @@ def collect(
 
 @app.command()
 def sql(
-    query: Annotated[str | None, typer.Argument(help="SQL; without it the views are listed.")] = None,
+    query: Annotated[
+        str | None, typer.Argument(help="SQL, or - for standard input; without it the views are listed.")
+    ] = None,
     form: FormatOption = Format.table,
 ) -> None:
     """Query the published database."""
     from warehouse.query import ask
 
     views = "select view_name, comment from duckdb_views() where not internal order by view_name"
-    answer = ask(read_settings().database, views if query is None else query)
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if query == "-" else query
+    answer = ask(read_settings().database, views if text is None else text)
     out(answer.records(), form, columns=answer.columns)
 
 
@@ -275,8 +278,8 @@ def _expected() -> tuple[type[Exception], ...]:
 def _known(value: str, allowed: list[str], what: str, where: str) -> None:
     if value not in allowed:
         near = get_close_matches(value, allowed, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise typer.BadParameter(f"{value!r} is not a {what}{hint} `{where}` lists them")
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise typer.BadParameter(f"{value!r} is not a {what}; {hint}`{where}` lists them")
 
 
 def _night(text: str | None) -> date:

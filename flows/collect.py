@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from flows.settings import Settings
+from flows.settings import Settings, SettingsError
 from scrapers import fetch
 from scrapers.captures import Captures
 from scrapers.contract import Payload, Request, Source
@@ -126,7 +126,15 @@ def segments_of(sources: Iterable[Source]) -> dict[str, str]:
 
 
 def wanted(sources: Iterable[Source], settings: Settings) -> dict[str, str | None]:
-    """Returns for each source None when it is on, or the reason why it is off."""
+    """Returns for each source None when it is on, or the reason why it is off.
+
+    Raises SettingsError for a setting that names a source that there is not.
+    """
+    sources = list(sources)
+    unknown = (settings.turned_on | settings.turned_off) - {source.id for source in sources}
+    if unknown:
+        names = ", ".join(sorted(unknown))
+        raise SettingsError(f"GPU_ALMANAC_SOURCES_ON and _OFF: there is no source {names}")
     off: dict[str, str | None] = {}
     for source in sources:
         if source.id in settings.turned_off:

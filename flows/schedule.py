@@ -9,9 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
+from cronsim import CronSim, CronSimError
 
 from flows.environment import prepare
 from flows.settings import SettingsError
@@ -24,14 +26,15 @@ DEPLOYMENT = "nightly"
 def serve_schedule(*, cron: str, time_zone: str) -> None:
     """Runs the night whenever `cron` says so in `time_zone`, until interrupted. Raises SettingsError for a bad one."""
     _check(cron, time_zone)
+    # Prefect reads the environment when it is first imported: home and server must stand there before.
     prepare()
-    with prefect_server():
+    with prefect_server() as url:
         from prefect.schedules import Cron
         from prefect.types.entrypoint import EntrypointType
 
         from flows.nightly import night_flow
 
-        say(f"the night runs at {cron!r} ({time_zone}); end with Ctrl-C")
+        say(f"the night runs at {cron!r} ({time_zone}), Prefect at {url}; end with Ctrl-C")
         night_flow.serve(
             name=DEPLOYMENT,
             schedule=Cron(cron, timezone=time_zone),
@@ -79,14 +82,11 @@ def _wait_until_healthy(url: str, server: subprocess.Popen[bytes]) -> None:
 
 
 def _check(cron: str, time_zone: str) -> None:
-    from prefect.client.schemas.schedules import CronSchedule
-    from pydantic import ValidationError
-
     try:
         ZoneInfo(time_zone)
     except (ZoneInfoNotFoundError, ValueError) as error:
         raise SettingsError(f"--time-zone {time_zone!r} is not a time zone such as Europe/Berlin") from error
     try:
-        CronSchedule(cron=cron, timezone=time_zone)
-    except ValidationError as error:
+        CronSim(cron, datetime.now(UTC))
+    except CronSimError as error:
         raise SettingsError(f"--cron {cron!r} is not a cron line such as '17 3 * * *'") from error

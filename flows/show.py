@@ -101,15 +101,15 @@ def _table(rows: Sequence[Mapping[str, Any]], title: str | None) -> None:
         )
     for row in rows:
         # Text from outside may hold console markup: Text never reads it.
-        table.add_row(*(Text(_cell(value, empty="-")) for value in row.values()))
+        table.add_row(*(Text(_cell(value, empty="-", is_rounded=True)) for value in row.values()))
     console.print(table)
 
 
-def _cell(value: Any, *, empty: str) -> str:
+def _cell(value: Any, *, empty: str, is_rounded: bool = False) -> str:
     if value is None:
         return empty
-    if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}".replace(",", "")
+    if isinstance(value, float) and is_rounded:
+        return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
     if isinstance(value, Decimal):
         return format(value.normalize(), "f")
     if isinstance(value, list | tuple):

@@ -96,13 +96,27 @@ def _costs(t: Texts, tier: Row, row: Row) -> list[tuple[Markup, Markup]]:
 def _why(t: Texts, tier: Row, row: Row, band: Band) -> list[Markup]:
     """Returns the reasons for place 1: the field, speed or time, the tightest limit, the bill, the next price."""
     why = [] if row["would_lead_if"] is None else [t.say("No offer has a fresh price, so an old one leads.")]
-    why += [
-        t.say_n(
-            "The only offer that holds the job and keeps up.",
-            "The cheapest of %(num)s offers that hold the job and keep up.",
-            tier["ranked"],
-        )
-    ]
+    if tier["cheaper"]:
+        why += [
+            t.say_n(
+                "Of %(num)s offer that holds the job and keeps up, the cheapest that may lead.",
+                "Of %(num)s offers that hold the job and keep up, the cheapest that may lead.",
+                tier["ranked"],
+            ),
+            t.say_n(
+                "%(num)s cheaper one may not lead: its price is second-hand or old, or its speed not calibrated.",
+                "%(num)s cheaper ones may not lead: their price is second-hand or old, or their speed not calibrated.",
+                tier["cheaper"],
+            ),
+        ]
+    else:
+        why += [
+            t.say_n(
+                "The only offer that holds the job and keeps up.",
+                "The cheapest of %(num)s offers that hold the job and keep up.",
+                tier["ranked"],
+            )
+        ]
     if row["certainty"] == "likely" and band.limit is not None:
         why.append(
             t.say("The low end of the speed band misses the limit, so this is likely and not certain.")
@@ -131,6 +145,12 @@ def _why(t: Texts, tier: Row, row: Row, band: Band) -> list[Markup]:
 
 def _short_why(t: Texts, tier: Row, row: Row) -> Markup:
     """Returns the reason for place 1 in one line."""
+    if tier["cheaper"]:
+        return t.say_n(
+            "the one that may lead, of %(num)s that can do it",
+            "cheapest that may lead, of %(num)s that can do it",
+            tier["ranked"],
+        )
     if row["tightest_constraint"] is None or row["tightest_slack_ratio"] is None:
         return t.say_n("only offer that can do it", "cheapest of %(num)s that can do it", tier["ranked"])
     return t.say_n(

@@ -41,7 +41,11 @@ ORDER BY o.price_usd_per_gpu_hour NULLS LAST, o.provider, o.plan NULLS LAST, o.o
 """
 
 TIERS = """
-SELECT t.*, (SELECT count(*) FROM tier_ranking r WHERE r.tier_id = t.tier_id) AS ranked
+SELECT t.*,
+       (SELECT count(*) FROM tier_ranking r WHERE r.tier_id = t.tier_id) AS ranked,
+       (SELECT count(*) FROM tier_ranking r
+        JOIN tier_ranking w ON w.tier_id = r.tier_id AND w.is_headline AND r.total_usd < w.total_usd
+        WHERE r.tier_id = t.tier_id) AS cheaper
 FROM tier t
 ORDER BY t.tier_id
 """

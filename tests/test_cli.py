@@ -198,6 +198,17 @@ def test_without_a_release_the_answer_says_what_to_do(tmp_path: Path) -> None:
         assert "run `gpu-almanac refresh` first" in done.stderr
 
 
+def test_the_examples_run_from_a_pipe(home: Path) -> None:
+    for example in sorted((ROOT / "sql" / "examples").glob("*.sql")):
+        assert rows(home, "sql", "-", text=example.read_text(encoding="utf-8")) is not None
+
+
+def test_only_a_terminal_rounds(home: Path) -> None:
+    query = "select 123456.789::double as a"
+    assert run(home, "sql", query, "--format", "csv").stdout == "a\n123456.789\n"
+    assert "123457" in run(home, "sql", query).stdout
+
+
 def test_any_value_of_sql_is_valid_json(home: Path) -> None:
     query = "select 1 as a, 2 as a, 'nan'::double as n, 'inf'::float as i, interval 1 day as d, '\\x00'::blob as b"
     (row,) = rows(home, "sql", query)

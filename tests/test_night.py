@@ -293,10 +293,10 @@ def test_a_full_disk_keeps_the_last_release(
     run(NIGHT)
     before = read_settings().database.resolve()
 
-    def full(source: object, target: object) -> None:
+    def full(source: Path, target: Path) -> None:
         raise OSError(28, os.strerror(28), str(target))
 
-    monkeypatch.setattr(publish.shutil, "copyfile", full)
+    monkeypatch.setattr(publish, "copy_database", full)
     with pytest.raises(WarehouseError, match="No space left on device"):
         run(NIGHT + timedelta(days=1))
     assert read_settings().database.resolve() == before

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -30,54 +29,42 @@ def completed_runs(url: str) -> list[dict[str, object]]:
 
 @pytest.mark.timeout(400)
 def test_a_scheduled_night_starts_and_finishes(tmp_path: Path) -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}/api"
-    environ = {
-        **os.environ,
+    """As a user starts it: no server is named, so one is started on loopback."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT_")}
+    environ |= {
         "GPU_ALMANAC_HOME": str(tmp_path / "almanac"),
         "GPU_ALMANAC_SOURCES_OFF": " ".join(name for name in names() if name != "list_prices"),
-        "PREFECT_HOME": str(tmp_path / "prefect"),
-        "PREFECT_API_URL": url,
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "HOME": str(tmp_path),
     }
-    server_command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--no-ui"]
     program = "import sys; from flows.cli import main; sys.argv = ['gpu-almanac', *sys.argv[1:]]; main()"
-    schedule_command = [
-        sys.executable,
-        "-c",
-        program,
-        "schedule",
-        "--cron",
-        "* * * * *",
-        "--time-zone",
-        "Asia/Manila",
-    ]
-    log = (tmp_path / "log").open("w")
-    server = subprocess.Popen([*server_command, "--port", str(port)], env=environ, stdout=log, stderr=log)
-    schedule = None
-    try:
-        wait_for(lambda: httpx.get(f"{url}/health", timeout=5, trust_env=False).is_success)
-        schedule = subprocess.Popen(schedule_command, env=environ, stdout=log, stderr=log, cwd=tmp_path)
-        wait_for(lambda: bool(completed_runs(url)))
-        done = completed_runs(url)[0]
-        assert done["start_time"] is not None
-        assert done["end_time"] is not None
-        assert done["auto_scheduled"] is True
-        assert (tmp_path / "almanac" / "public" / "site" / "index.html").is_file()
-        artifacts = httpx.post(f"{url}/artifacts/filter", json={}, timeout=10, trust_env=False).json()
-        assert [artifact["key"] for artifact in artifacts][:1] == ["night-sources"]
-    finally:
-        for process in (schedule, server):
-            if process:
-                process.send_signal(signal.SIGINT)
-                try:
-                    process.wait(30)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-        log.close()
+    words = ["schedule", "--cron", "* * * * *", "--time-zone", "Asia/Manila"]
+    with (tmp_path / "log").open("w") as log:
+        schedule = subprocess.Popen(
+            [sys.executable, "-c", program, *words], env=environ, stdout=log, stderr=log, cwd=tmp_path
+        )
+        try:
+            wait_for(lambda: "Prefect at http" in said(tmp_path))
+            url = said(tmp_path).split("Prefect at ")[1].split(";")[0]
+            wait_for(lambda: bool(completed_runs(url)))
+            done = completed_runs(url)[0]
+            assert done["start_time"] is not None
+            assert done["end_time"] is not None
+            assert done["auto_scheduled"] is True
+            assert (tmp_path / "almanac" / "public" / "site" / "index.html").is_file()
+            artifacts = httpx.post(f"{url}/artifacts/filter", json={}, timeout=10, trust_env=False).json()
+            assert [artifact["key"] for artifact in artifacts][:1] == ["night-sources"]
+            schedule.send_signal(signal.SIGINT)
+            schedule.wait(60)
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{url}/health", timeout=5, trust_env=False)
+        finally:
+            if schedule.poll() is None:
+                schedule.terminate()
+                schedule.wait(60)
+
+
+def said(folder: Path) -> str:
+    return (folder / "log").read_text(encoding="utf-8")
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import duckdb
 
-# A file of storage version 1.0 opens in every DuckDB from 1.0 on; DuckDB 2 would write a newer one by default.
+# A file of storage version 1.0 without indexes opens in every DuckDB from 1.0 on; DuckDB 2 would write a newer one
+# by default, and 1.0 does not know how later versions write the index of a primary key.
 STORAGE_VERSION = "v1.0.0"
 
 
@@ -59,6 +60,19 @@ def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.close()
 
 
+def copy_database(source: Path, target: Path) -> None:
+    """Writes the tables, views and comments of `source` to the new file `target`, without its free blocks."""
+    connection = duckdb.connect()
+    try:
+        connection.execute(f"attach '{_quoted(source)}' as original (read_only)")
+        connection.execute(f"attach '{_quoted(target)}' as copied (storage_version '{STORAGE_VERSION}')")
+        connection.execute("copy from database original to copied")
+    except duckdb.Error as error:
+        raise WarehouseError(f"{target}: cannot be written: {_first_line(error)}") from error
+    finally:
+        connection.close()
+
+
 def storage_version(path: Path) -> int:
     """Returns the storage version that the file header states: 64 is the one of DuckDB 1.0."""
     header = path.read_bytes()[:20] if path.stat().st_size < 20 else path.open("rb").read(20)
@@ -70,7 +84,7 @@ def storage_version(path: Path) -> int:
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     """Applies the files of sql/schema that the database does not have yet, then creates the views anew."""
     connection.execute(
-        "create table if not exists schema_file (name varchar primary key, sha256 varchar not null)"
+        "create table if not exists schema_file (name varchar not null, sha256 varchar not null)"
     )
     connection.execute("comment on table schema_file is 'files of sql/schema that were applied'")
     applied = dict(connection.execute("select name, sha256 from schema_file").fetchall())

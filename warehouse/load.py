@@ -168,7 +168,10 @@ def _record_run(
     digest: str | None,
 ) -> None:
     connection.execute(
-        "insert or replace into source_run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "delete from source_run where night = ? and source_id = ?", [result.night, result.source_id]
+    )
+    connection.execute(
+        "insert into source_run values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             result.night,
             result.source_id,

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from warehouse.checks import refuse_broken
-from warehouse.connection import WarehouseError, reading
+from warehouse.connection import WarehouseError, copy_database, reading
 
 RELEASES_KEPT = 5
 CSV_RANKS = 100
@@ -63,7 +63,7 @@ def rollback(home: Path) -> Path:
 
 def _fill(folder: Path, warehouse: Path, build_page: Callable[[Path, Path], None]) -> None:
     database = folder / DATABASE_NAME
-    shutil.copyfile(warehouse, database)
+    copy_database(warehouse, database)
     with reading(database) as connection:
         refuse_broken(connection)
         export(connection, folder)

@@ -16,8 +16,7 @@ create table source_run (
     findings integer,
     seconds double,
     last_good_night date,
-    content_digest varchar,
-    primary key (night, source_id)
+    content_digest varchar
 );
 
 comment on table source_run is 'how collecting one source went in one night';

@@ -13,8 +13,7 @@ create table source (
     terms_note varchar,
     is_on boolean,
     off_reason varchar,
-    auth_env varchar,
-    primary key (source_id)
+    auth_env varchar
 );
 
 comment on table source is 'what is known of each source';

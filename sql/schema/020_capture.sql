@@ -11,8 +11,7 @@ create table capture (
     content_type varchar,
     bytes bigint,
     capture_sha256 varchar,
-    fetched_at timestamptz,
-    primary key (source_id, part)
+    fetched_at timestamptz
 );
 
 comment on table capture is 'answers behind the current offerings; the bytes lie in the captures folder';

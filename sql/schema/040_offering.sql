@@ -64,8 +64,7 @@ create table offering (
     capture_sha256 varchar,
     part varchar,
     place varchar,
-    note varchar,
-    primary key (source_id, offering_id)
+    note varchar
 );
 
 comment on table offering is 'offerings of each source on its last good night';

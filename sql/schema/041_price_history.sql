@@ -11,8 +11,7 @@ create table price_history (
     currency varchar,
     price_usd_per_gpu_hour decimal(18, 6),
     price_usd_per_instance_hour decimal(18, 6),
-    price_state varchar,
-    primary key (source_id, offering_id, from_date)
+    price_state varchar
 );
 
 comment on table price_history is 'prices as half-open intervals [from_date, to_date), one row per change';

@@ -7,8 +7,7 @@ create table availability_history (
     offering_id varchar not null,
     from_date date not null,
     to_date date,
-    availability varchar,
-    primary key (source_id, offering_id, from_date)
+    availability varchar
 );
 
 comment on table availability_history is 'availability as half-open intervals [from_date, to_date)';

@@ -7,8 +7,7 @@ create table fx_rate (
     quote varchar not null,
     rate_date date not null,
     rate double,
-    source_id varchar,
-    primary key (base, quote, rate_date)
+    source_id varchar
 );
 
 comment on table fx_rate is 'exchange rates with the day of the fixing';

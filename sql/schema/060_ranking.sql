@@ -47,8 +47,7 @@ create table ranking (
     would_lead_if varchar,
     tightest_constraint varchar,
     tightest_slack_ratio double,
-    break_even_usd_per_instance_hour double,
-    primary key (tier_id, rank)
+    break_even_usd_per_instance_hour double
 );
 
 comment on table ranking is 'offers that can do the job of a tier, in order';

@@ -9,8 +9,7 @@ create table exclusion (
     detail varchar,
     margin_ratio double,
     is_unknown boolean,
-    is_near_miss boolean,
-    primary key (tier_id, offering_id)
+    is_near_miss boolean
 );
 
 comment on table exclusion is 'offers that cannot do the job of a tier, with one reason each';

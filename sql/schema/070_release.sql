@@ -9,8 +9,7 @@ create table release (
     has_live_price boolean,
     offers integer,
     providers integer,
-    tiers integer,
-    primary key (night)
+    tiers integer
 );
 
 comment on table release is 'the night that this file shows';

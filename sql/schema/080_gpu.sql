@@ -34,8 +34,7 @@ create table gpu (
     source_2 varchar,
     confidence varchar,
     notes varchar,
-    retrieved_on varchar,
-    primary key (gpu_key)
+    retrieved_on varchar
 );
 
 comment on table gpu is 'GPUs and other accelerators that clouds rent';

@@ -38,8 +38,7 @@ create table model (
     params_embed_head bigint,
     params_routed_experts bigint,
     notes varchar,
-    retrieved_on varchar,
-    primary key (model_id)
+    retrieved_on varchar
 );
 
 comment on table model is 'models with their geometry';

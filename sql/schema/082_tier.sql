@@ -59,8 +59,7 @@ create table tier (
     objective varchar,
     secondary_objective varchar,
     region varchar,
-    max_billing_increment_s double,
-    primary key (tier_id)
+    max_billing_increment_s double
 );
 
 comment on table tier is 'workload tiers: a job each';

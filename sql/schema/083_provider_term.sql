@@ -46,8 +46,7 @@ create table provider_term (
     as_of varchar,
     confidence varchar,
     notes varchar,
-    retrieved_on varchar,
-    primary key (provider, product)
+    retrieved_on varchar
 );
 
 comment on table provider_term is 'billing and terms of providers by product';

@@ -18,8 +18,7 @@ create table region (
     opt_in_or_restricted varchar,
     source varchar,
     notes varchar,
-    retrieved_on varchar,
-    primary key (provider, region_text)
+    retrieved_on varchar
 );
 
 comment on table region is 'spellings of regions';

@@ -10,8 +10,7 @@ create table assumption (
     high double,
     source varchar,
     as_of date,
-    note varchar,
-    primary key (assumption_id)
+    note varchar
 );
 
 comment on table assumption is 'what is assumed where nobody states it, with its source';
