@@ -265,6 +265,13 @@ def test_19_pretraining_says_what_is_missing() -> None:
     assert ("fabric", True) in excluded.select("reason", "is_unknown").rows()
 
 
+def test_no_link_of_another_kind_is_nearly_the_right_one() -> None:
+    """No bundled offer states a rate between nodes, so none misses a fabric by a share."""
+    lost = all_tiers().exclusions.filter(reason="fabric", is_unknown=False)
+    assert set(lost["tier_id"]) >= {"pre-7b-1t", "pre-1b7-100b"}
+    assert lost.filter(pl.col("margin_ratio").is_not_null() | pl.col("is_near_miss")).is_empty()
+
+
 def test_19_pretraining_on_64_cards_with_a_stated_fabric() -> None:
     node = (
         bundled()

@@ -1122,3 +1122,17 @@ def test_a_count_beyond_all_machines_is_a_reject(count: str) -> None:
     made = run(listing(gpu_count=Decimal(count)))
     assert made.offerings.is_empty()
     assert made.rejects["reason"].to_list() == ["gpu_count_out_of_bounds"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"billing_increment_s": -60},
+        {"billing_minimum_s": -1},
+        {"purchase": "reserved", "term_months": -12},
+    ],
+)
+def test_terms_below_zero_are_a_reject(changes: dict[str, Any]) -> None:
+    made = run(listing(**changes))
+    assert made.offerings.is_empty()
+    assert made.rejects["reason"].to_list() == ["terms_out_of_bounds"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from ranking_decks import DEMAND, JOB_CHANGES, NIGHT, ids, job, layouts, offers, ranked, reason
 
 from transforms.offers.schema import OFFERING
+from transforms.workloads.hardware import hardware
 from transforms.workloads.jobs import tier_jobs
+from transforms.workloads.performance import performance
 from transforms.workloads.ranking import Ranked, rank
 from transforms.workloads.schema import PERFORMANCE
 
@@ -55,6 +59,7 @@ def test_the_first_failed_test_is_the_reason(
     [
         ({"verdict": "does_not_fit", "reason": "memory", "margin_ratio": 0.1}, "memory", 0.1),
         ({"verdict": "tight", "load_ratio": 0.966}, "memory", 0.05),
+        ({"verdict": "tight", "load_ratio": 0.93, "reason": "fabric"}, "fabric", None),
         ({"verdict": "unsupported_precision"}, "precision", None),
         ({"verdict": "fits", "reason": "speed", "margin_ratio": 0.3, "users_per_replica": 0.0}, "speed", 0.3),
         ({"verdict": "unknown", "reason": "architecture"}, "architecture?", None),
@@ -68,6 +73,32 @@ def test_the_reason_of_a_layout(layout: dict[str, Any], expected: str, margin: f
     result = ranked(deck, layouts(deck, layout))
     assert reason(result) == expected
     assert result.exclusions["margin_ratio"].to_list() == pytest.approx([margin])
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        *({"gpu_count": count} for count in (1e30, math.nan, math.inf, -1.0, 1e-30)),
+        *({"vram_gib": gib} for gib in (math.nan, math.inf, -1.0)),
+    ],
+)
+def test_a_count_or_memory_that_cannot_be_is_unknown_hardware_and_harms_nobody(
+    poison: dict[str, float],
+) -> None:
+    sound = [{}, {"plan": "h100-8", "gpu_count": 8.0, "link": "nvlink", "price_usd_per_instance_hour": 20.0}]
+    tiers = pl.concat([job({"tier_id": tier_id}) for tier_id in ("text-8b-int4-team", "qlora-8b")])
+
+    def result(deck: pl.DataFrame) -> Ranked:
+        speeds = performance(tiers, hardware(deck))
+        return rank(deck, tiers, speeds, night=NIGHT, has_live_price=True)
+
+    before, after = result(offers(*sound)), result(offers(*sound, poison))
+    assert before.ranking.height >= 2
+    assert_frame_equal(after.ranking, before.ranking)
+    poisoned = after.exclusions.filter(offering_id="o2")
+    assert poisoned["tier_id"].n_unique() == tiers.height
+    assert set(poisoned.select("reason", "is_unknown").rows()) == {("gpu", True)}
+    assert_frame_equal(after.exclusions.filter(pl.col("offering_id") != "o2"), before.exclusions)
 
 
 def test_hardware_without_performance_is_unknown() -> None:
@@ -415,6 +446,8 @@ def near(result: Ranked) -> set[str]:
         ({"price_state": "from_price"}, {}, {}, False),
         ({}, {"verdict": "unknown", "reason": "fabric"}, {}, True),
         ({}, {"verdict": "unknown", "reason": "architecture"}, {}, False),
+        ({}, {"verdict": "tight", "load_ratio": 0.93, "reason": "fabric"}, {}, False),
+        ({}, {"verdict": "fits", "reason": "fabric", "margin_ratio": 0.2}, {}, True),
         ({}, {"users_per_replica": 1.0}, {"max_gpus": 7.0}, True),
         ({}, {"users_per_replica": 1.0}, {"max_gpus": 6.0}, False),
     ],

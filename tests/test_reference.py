@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from transforms.reference import limits
 from transforms.reference.checks import check_references
 from transforms.reference.specs import TABLES
 from transforms.reference.tables import FactsError, assumption, read, read_text
+from transforms.workloads.ranking import QUANTITY
 
 FOLDER = Path(__file__).parents[1] / "transforms" / "reference"
 
@@ -81,7 +84,7 @@ BROKEN = [
     ("model", "head_dim", "8", "heads x head_dim"),
     ("model", "params_active", "9999999999999", "more than params_total"),
     ("tier", "hosts_allowed", "everybody", "not one of"),
-    ("tier", "purchase_kinds_allowed", "on_demand|gift", "not of on_demand"),
+    ("tier", "purchase_kinds_allowed", "on_demand|gift", "not of the shape"),
     ("tier", "mean_load", "1.5", "outside 0 to 1"),
     ("provider", "segment", "telco", "not one of"),
     ("provider", "billing_increment_s", "-1", "outside 0 to"),
@@ -90,6 +93,33 @@ BROKEN = [
     ("region", "continent", "XX", "not one of"),
     ("region", "lat", "91", "outside -90 to 90"),
     ("assumption", "value", "9000", "outside its own low and high"),
+    ("gpu", "int8_dense_tops", "-5", "outside 1 to 40000"),
+    ("gpu", "retrieved_on", "2099-01-01", "not from 2010-01-01 to 2026-11-30"),
+    ("gpu", "retrieved_on", "2009-12-31", "not from 2010-01-01 to 2026-11-30"),
+    ("gpu", "vendor", "Acme", "not one of"),
+    ("gpu_alias", "gpu_fraction", "7", "not of the shape"),
+    ("model", "num_layers", "-3", "not of the shape"),
+    ("model", "released", "2099", "not from 2010-01-01 to 2026-11-30"),
+    ("model", "released", "soon", "not of the shape"),
+    ("model", "attention", "full", "not one of"),
+    ("tier", "deadline_hours", "-4", "outside 0.01 to 87600"),
+    ("tier", "min_tokens_per_s_per_user", "-5", "outside 0.1 to 10000"),
+    ("tier", "objective", "usd_per_banana", "not one of"),
+    ("tier", "required_fabric", "magic", "not one of"),
+    ("tier", "usage_pattern", "now and then", "not of the shape"),
+    ("tier", "as_of", "2099-01-01", "not from 2010-01-01 to 2026-11-30"),
+    ("provider", "as_of", "2026-12", "not from 2010-01-01 to 2026-11-30"),
+    ("provider", "hq_country", "USA", "not of the shape"),
+    ("region", "country_iso2", "ZZZ", "not of the shape"),
+    ("interruption", "value", "-100", "not of the shape"),
+    ("interruption", "date", "2099-01-01", "not from 2010-01-01 to 2026-11-30"),
+    ("interruption", "statistic", "luck", "not one of"),
+    ("quant_format", "embedding_bits", "-4", "outside 1 to 64"),
+    ("quant_format", "native_unit", "1bit", "not one of"),
+    ("optimizer", "full_state_bytes", "0", "outside 2 to 32"),
+    ("audio_reference", "audio_s_per_s", "-1", "outside 0.01 to 1e+06"),
+    ("denoiser", "tflop_per_forward", "-1", "outside 0.001 to 1e+07"),
+    ("coefficient", "unit", "furlong", "not one of"),
 ]
 
 
@@ -119,12 +149,113 @@ def test_the_same_row_unchanged_is_taken(name: str) -> None:
         ("plan_pattern", "gpu_keys", "nothing"),
         ("tier", "model_id", "llama-99"),
         ("tier", "alt_model_ids", "qwen3-8b;llama-99"),
+        ("tier", "optimizer", "xx"),
+        ("tier", "weight_precision", "int3"),
+        ("interruption", "provider", "nobody"),
+        ("region", "provider", "nobody"),
+        ("plan_pattern", "provider", "nobody"),
+        ("alias_context", "providers", "aws|nobody"),
+        ("gpu_speed_class", "hardware_class", "zzz"),
+        ("gpu_speed_class", "training_family", "zzz"),
+        ("gpu_speed_class", "generation_family", "zzz"),
+        ("denoiser", "denoiser_family", "zzz"),
+        ("quant_format", "flops_factor_id", "zzz"),
     ],
 )
 def test_a_key_of_another_table_must_exist(name: str, column: str, value: str) -> None:
     rows = read_text(name, _cell(name, 0, column, value), TABLES[name])
     with pytest.raises(FactsError, match=f"{column} = .*names a key that"):
         check_references(name, rows, TABLES[name], lambda table, key: read(table)[key].to_list())
+
+
+NEGATIVE = ("lat", "lon")
+NUMBERS = [
+    (name, column)
+    for name, spec in sorted(TABLES.items())
+    for column in (*spec.ints.split(), *spec.reals.split())
+    if column not in NEGATIVE
+]
+
+
+@pytest.mark.parametrize(("name", "column"), NUMBERS)
+def test_no_figure_of_any_table_is_negative_or_endless(name: str, column: str) -> None:
+    endless = "inf" if column in TABLES[name].reals.split() else "9000000000000000"
+    for value in ("-1", endless):
+        with pytest.raises(FactsError, match=rf"{column} = .*: (?:outside|below|more than)"):
+            read_text(name, _cell(name, 0, column, value), TABLES[name])
+
+
+def test_the_figures_that_may_be_negative_are_degrees() -> None:
+    """Control: the same change is taken where a figure may be negative."""
+    for column in NEGATIVE:
+        assert read_text("region", _cell("region", 0, column, "-1"), TABLES["region"])[column][0] == -1.0
+
+
+# Columns that only people read: names, notes, addresses, sentences.
+PROSE = """
+    source source_1 source_2 notes note name architecture rule gpu_text pattern family native_dtype component_params
+    license params_basis title_en precision_rule fits_classes_by_formula passes_constraints_by_formula speed_by_formula
+    expected_class_of_winner rationale product homepage pricing_url status_page billed_while_stopped egress_note
+    ingress_fee spot_discount_rule reserved_discount_note commitment_note multi_node_fabric nvlink_note
+    account_needed_for_prices terms_url terms_note robots_note tax_note source_groups region_text city admin_area
+    gpu_or_family region"""
+
+
+def _unbounded_codes() -> set[tuple[str, str]]:
+    found = set()
+    for name, spec in TABLES.items():
+        bounded = {*limits.VALUES.get(name, ()), *limits.SHAPES.get(name, ()), *spec.key[:1]}
+        bounded |= {to.column for to in limits.REFERENCES.get(name, ())}
+        found |= {(name, column) for column in spec.text.split() if column not in bounded | {*PROSE.split()}}
+    return found
+
+
+def test_every_code_has_a_list_a_shape_or_a_table() -> None:
+    # the unit of an interruption is a phrase, as its source has it
+    assert _unbounded_codes() == {("interruption", "unit")}
+
+
+def test_a_code_without_a_list_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(limits.VALUES["tier"], "objective")
+    assert ("tier", "objective") in _unbounded_codes()
+
+
+def test_every_limit_is_of_a_column() -> None:
+    """A limit under a misspelt name would limit nothing."""
+    for kind in (limits.VALUES, limits.SHAPES, limits.BOUNDS, limits.TEXT_DAYS):
+        for name, columns in kind.items():
+            assert set(columns) <= set(TABLES[name].types()), name
+
+
+def test_the_objectives_of_the_tiers_are_those_that_are_counted() -> None:
+    assert limits.VALUES["tier"]["objective"] == set(QUANTITY)
+
+
+# How the code asks for a row: by its name, by a name with a part left open, by a family, or in SQL.
+ASKED = {
+    "assumption": r"""(?:assumption\(\s*f?"|assumption_id = ')([^"']+)""",
+    "coefficient": r"""coefficients?\(\s*"([^"]+)""",
+}
+
+
+def _unread(table: str, ids: Iterable[str]) -> list[str]:
+    """Returns the rows of a table that no code asks for."""
+    root = FOLDER.parents[1]
+    files = [path for room in ("transforms", "sql") for path in (root / room).rglob("*.*")]
+    text = "".join(path.read_text() for path in files if path.suffix in (".py", ".sql"))
+    names = set(re.findall(ASKED[table], text))
+    asked = [re.sub(r"\\\{\w+\\\}", r"\\w+", re.escape(name)) + r"(?:\.\w+)?" for name in names]
+    return [one for one in ids if not any(re.fullmatch(pattern, one) for pattern in asked)]
+
+
+@pytest.mark.parametrize("table", sorted(ASKED))
+def test_every_row_is_asked_for_somewhere(table: str) -> None:
+    assert _unread(table, read(table)[f"{table}_id"]) == []
+
+
+@pytest.mark.parametrize("table", sorted(ASKED))
+def test_a_row_that_nobody_asks_for_is_noticed(table: str) -> None:
+    assert _unread(table, ["moon_phase", "split_factors.image"]) == ["moon_phase", "split_factors.image"]
 
 
 def test_a_column_too_many_is_refused() -> None:

@@ -42,7 +42,8 @@ def value(row, expression):
 
 def need(model_id, users, context, usable_gib=80.0, gpus=1, weights="bf16", kv="bf16"):
     row = case(model_id, weights, kv, gpus, usable_gib)
-    return value(row, sizing.serving_need_gib(pl.lit(float(users)), pl.lit(float(context))))
+    cache = sizing.state_gib(pl.lit(float(users)), pl.lit(float(context)))
+    return value(row, sizing.weights_gib() / gpus + cache + sizing.activation_gib() + sizing.runtime_gib())
 
 
 # Observed whole-file bits per parameter of released checkpoints: memory sizing, section 3. The tolerance is that of
@@ -98,24 +99,10 @@ def test_cache_bytes_per_token(model_id, kv, expected):
     )
 
 
-def test_engines_that_keep_whole_pages_reserve_more():
-    """Engine logs: 5.38 GiB = 78,384 tokens of gpt-oss-120b, 24.54 GiB = 26,800 tokens of gemma-4-31b."""
-    for model_id, expected, gib, tokens in (
-        ("gpt-oss-120b", 73_728, 5.38, 78_384),
-        ("gemma-4-31b", 983_040, 24.54, 26_800),
-    ):
-        reserved = value(case(model_id), sizing.kv_reserved_bytes_per_token())
-        assert reserved == expected
-        assert reserved == pytest.approx(gib * GIB / tokens, rel=0.001)
-
-
-def test_window_and_reservation_of_gpt_oss_20b():
-    """8,192 tokens, 32 sequences, 16 bit: 6.1 GiB with windows, 12.0 GiB with full pages."""
-    row = case("gpt-oss-20b")
-    windows = value(row, sizing.state_gib(pl.lit(32.0), pl.lit(8192.0)))
-    pages = 32 * 8192 * value(row, sizing.kv_reserved_bytes_per_token()) / GIB
+def test_window_of_gpt_oss_20b():
+    """8,192 tokens, 32 sequences, 16 bit: 6.1 GiB with windows."""
+    windows = value(case("gpt-oss-20b"), sizing.state_gib(pl.lit(32.0), pl.lit(8192.0)))
     assert windows == pytest.approx(6.1, abs=0.05)
-    assert pages == pytest.approx(12.0, abs=0.05)
 
 
 def test_a_window_is_only_as_full_as_the_sequence():

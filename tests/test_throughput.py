@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transforms.reference import tables
-from transforms.workloads import jobs, sizing
+from transforms.workloads import jobs
 from transforms.workloads.coefficients import UnknownCoefficientError, coefficient, coefficients
 from transforms.workloads.hardware import hardware
 from transforms.workloads.performance import performance
@@ -314,30 +311,6 @@ def test_the_order_of_the_input_does_not_matter():
         deck().sample(fraction=1, shuffle=True, seed=4),
     )
     assert once.equals(again)
-
-
-def coefficient_problems(rows, source_text):
-    """Coefficients without a source or interval, outside it, or that no formula uses."""
-    problems = []
-    for row in rows.to_dicts():
-        name = row["coefficient_id"]
-        family = name.split(".")[0]
-        if not row["source"] or not row["as_of"] or not row["unit"]:
-            problems.append((name, "no source, date or unit"))
-        if row["low"] is not None and not row["low"] <= row["value"] <= row["high"]:
-            problems.append((name, "outside its interval"))
-        if f'"{name}"' not in source_text and f'"{family}"' not in source_text:
-            problems.append((name, "not used"))
-    return problems
-
-
-def test_coefficients_have_sources_and_uses():
-    code = "".join(path.read_text() for path in Path(sizing.__file__).parent.glob("*.py"))
-    rows = tables.read("coefficient")
-    assert rows["coefficient_id"].is_unique().all()
-    assert coefficient_problems(rows, code) == []
-    broken = rows.head(1).with_columns(coefficient_id=pl.lit("no_such"), low=pl.lit(2.0), high=pl.lit(3.0))
-    assert len(coefficient_problems(broken.with_columns(source=pl.lit(None)), code)) == 3
 
 
 def test_an_unknown_coefficient_is_an_error():

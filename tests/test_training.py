@@ -85,6 +85,21 @@ def test_a_full_node_is_eight_gpus_on_a_fast_link():
     assert on(small, "H100-SXM5-80GB", 8, link="unknown")["verdict"] == "unknown"
 
 
+def test_only_a_stated_rate_misses_the_fabric_by_a_share():
+    """A slower network is off by a degree (1,280 of 1,600 Gb/s: 20 %); a link of another kind is not."""
+    big = jobs.job("pre-7b-1t")
+    slow = on(big, "H100-SXM5-80GB", 8, gpus=64, fabric_gbps=1280.0)
+    assert (slow["reason"], slow["margin_ratio"]) == ("fabric", pytest.approx(0.2))
+    assert slow["reason_detail"] == "1280.0 Gb/s between nodes where the job needs nvlink_node+rdma_1600gbps"
+    for count, link, what in (
+        (1, "none", "16 GPUs, 1 to a node, over none"),
+        (8, "pcie", "16 GPUs, 8 to a node, over pcie"),
+    ):
+        wrong = on(big, "A100-SXM4-40GB", count, gpus=16, link=link, fabric_gbps=1280.0)
+        assert (wrong["reason"], wrong["margin_ratio"]) == ("fabric", None)
+        assert wrong["reason_detail"] == f"{what} where the job needs nvlink_node+rdma_1600gbps"
+
+
 def test_published_ladder_of_a_3b():
     """torchtune, Llama-3.2-3B, 16-bit AdamW, 2 x 4,096 tokens, nothing recomputed: formula 58.9, measured 60.0 GiB."""
     ladder = jobs.job(

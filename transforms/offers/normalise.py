@@ -43,6 +43,7 @@ DATED_BY_FETCH = ("live", "mirror")
 SPOT_GAP = "spot price is not below on-demand"
 
 
+TERMS = ("billing_increment_s", "billing_minimum_s", "term_months")
 CODES = {
     "price_per": ["gpu", "instance"],
     "price_state": list(get_args(PriceState)),
@@ -214,6 +215,8 @@ def _reason() -> pl.Expr:
         .then(pl.lit("code_unknown"))
         .when(~is_count.fill_null(value=True))
         .then(pl.lit("gpu_count_out_of_bounds"))
+        .when(pl.any_horizontal(pl.col(name) < 0 for name in TERMS))
+        .then(pl.lit("terms_out_of_bounds"))
         .when(is_quote)
         .then(None)
         .when(pl.col("price").is_null())
@@ -264,6 +267,8 @@ def _detail() -> pl.Expr:
         .then(_unknown_code())
         .when(reason == "gpu_count_out_of_bounds")
         .then(pl.format("{} GPUs", pl.col("listed_count")))
+        .when(reason == "terms_out_of_bounds")
+        .then(pl.lit("a billing step, a minimum or a term is below zero"))
     )
 
 

@@ -35,18 +35,14 @@ PARTS_USD = (
 PAID_HOURS = ("_work_paid", "_start_paid", "_lost_paid", "_idle_paid")
 
 
-def billed_ms(
-    duration_ms: pl.Expr, increment_ms: pl.Expr, minimum_ms: pl.Expr, since_mark_ms: pl.Expr | None = None
-) -> pl.Expr:
-    """Returns the time that one start is charged for, in whole milliseconds.
+def billed_ms(duration_ms: pl.Expr, increment_ms: pl.Expr, minimum_ms: pl.Expr) -> pl.Expr:
+    """Returns the time that one start is charged for, in whole milliseconds, by a meter that counts from the start.
 
     `max(ceil(duration / increment) x increment, minimum)`, counted in integers so that a rounding error of a
-    billionth of a second does not buy another hour. `since_mark_ms` is the time since the last full increment
-    of the clock, for a meter that counts hours of the clock; a meter that counts from the start leaves it out.
+    billionth of a second does not buy another hour.
     """
-    offset = pl.lit(0, pl.Int64) if since_mark_ms is None else since_mark_ms
     increment = pl.max_horizontal(increment_ms, pl.lit(1, pl.Int64))
-    units = (offset + duration_ms + increment - 1) // increment - offset // increment
+    units = (duration_ms + increment - 1) // increment
     # a horizontal maximum passes over nulls; an unknown duration must stay unknown
     return pl.when(units.is_not_null()).then(pl.max_horizontal(units * increment, minimum_ms))
 

@@ -73,13 +73,16 @@ def _with_identity(offerings: pl.DataFrame) -> pl.DataFrame:
         pl.when(pl.col("fabric_gbps").is_not_null()).then(pl.format("{}Gbps", _short("fabric_gbps", 1))),
         pl.when(pl.col("slice_gib").is_not_null()).then(pl.format("{}GiB", _short("slice_gib", 2))),
     ]
-    is_known = (pl.col("gpu_keys").list.len() > 0) & (pl.col("gpu_count") > 0)
+    # NaN is above every number for polars, so a range and not a floor
+    is_counted = pl.col("gpu_count").round(3).is_between(0.001, tables.assumption("gpu_count_max"))
+    is_memory = ((pl.col("vram_gib") > 0) & pl.col("vram_gib").is_finite()).fill_null(True)
+    is_known = (pl.col("gpu_keys").list.len() > 0) & is_counted & is_memory
     hardware_id = pl.when(is_known).then(pl.concat_str(parts, separator=" ", ignore_nulls=True))
     return rows.with_columns(hardware_id=hardware_id)
 
 
 def hardware_id(offerings: pl.DataFrame) -> pl.Series:
-    """Returns the hardware_id of each offering in its order; null without a candidate or a count."""
+    """Returns the hardware_id of each offering in its order; null without a candidate or a count that can be."""
     return _with_identity(offerings)["hardware_id"]
 
 
@@ -92,12 +95,23 @@ def _weakest(facts: pl.DataFrame) -> list[pl.Expr]:
     return lowest + agreed
 
 
+def _link_rate() -> pl.Expr:
+    """GB/s of the link between the GPUs of an instance, both ways; null where it is not known."""
+    return (
+        pl.when(pl.col("link").is_in(["nvlink", "xgmi"]))
+        .then(pl.col("nvlink_gb_per_s"))
+        .when(pl.col("link") == "pcie")
+        .then(pl.col("pcie_gb_per_s"))
+    )
+
+
 def hardware(offerings: pl.DataFrame) -> pl.DataFrame:
     """Returns the distinct hardware of OFFERING rows as HARDWARE rows, ordered by hardware_id.
 
-    Offerings without a candidate or a count have none. Where several candidates remain, each figure is the weakest
-    of theirs, and vendor, architecture and class are null unless all agree. A slice has its own memory, a share of
-    the rates by the smaller of its count and its memory, and no link to a neighbour.
+    Offerings without a candidate, or with a count or memory that cannot be, have none. Where several candidates
+    remain, each figure is the weakest of theirs, and vendor, architecture and class are null unless all agree. A
+    slice has its own memory, a share of the rates by the smaller of its count and its memory, and no link to a
+    neighbour.
     """
     facts = gpu_facts()
     identity = [
@@ -124,12 +138,6 @@ def hardware(offerings: pl.DataFrame) -> pl.DataFrame:
     by_count = pl.when(pl.col("gpu_count") < 1).then(pl.col("gpu_count")).otherwise(1.0)
     share = pl.when(is_slice).then(pl.min_horizontal(by_memory, by_count)).otherwise(1.0)
     slice_usable = pl.col("slice_gib") * coefficient("usable_share_of_nominal")
-    link_rate = (
-        pl.when(pl.col("link").is_in(["nvlink", "xgmi"]))
-        .then(pl.col("nvlink_gb_per_s"))
-        .when(pl.col("link") == "pcie")
-        .then(pl.col("pcie_gb_per_s"))
-    )
     return (
         rows.join(figures, on="hardware_id", how="left", validate="1:1")
         .with_columns(link=link, share_of_gpu=share)
@@ -137,7 +145,7 @@ def hardware(offerings: pl.DataFrame) -> pl.DataFrame:
             *(pl.col(name) * pl.col("share_of_gpu") for name in _RATES),
             vram_gib=pl.coalesce("slice_gib", "smallest_card_gib"),
             usable_gib=pl.when(is_slice).then(slice_usable).otherwise(pl.col("usable_gib")),
-            link_gb_per_s=link_rate,
+            link_gb_per_s=_link_rate(),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in HARDWARE.items())
         .sort("hardware_id")

@@ -130,7 +130,9 @@ def _hold_rules() -> tuple[Rule, ...]:
     is_unknown = verdict.fill_null("unknown") == "unknown"
     is_held = (verdict == "fits") | ((verdict == "tight") & (pl.col("worst_verdict_allowed") == "tight"))
     default = verdict.replace_strict(DEFAULT_REASON, default=None, return_dtype=pl.String)
-    over_limit = pl.when(verdict == "tight").then(pl.col("load_ratio") / coefficient("fit_load_limit") - 1)
+    # the margin of a test that failed for another reason than memory is its own, and may be none
+    is_over = (verdict == "tight") & reason.is_null()
+    over_limit = pl.when(is_over).then(pl.col("load_ratio") / coefficient("fit_load_limit") - 1)
     return (
         Rule(
             reason=pl.coalesce(reason, pl.lit("performance")),

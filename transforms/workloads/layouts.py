@@ -56,15 +56,14 @@ def heads_fail() -> pl.Expr:
     return pl.col("task").is_in(_TEXT) & _is_split() & (rest != 0).fill_null(True)
 
 
-def fabric_fail() -> pl.Expr:
-    """True where what is stated of the link, the node or the fabric between nodes is not what the job needs."""
+def link_fail() -> pl.Expr:
+    """True where the stated link or the size of a node is not of the kind that the job needs."""
     required = pl.col("required_fabric")
     is_slow = ~pl.col("link").is_in([*_FAST, "unknown"])
     slow_split = (required != "any") & _is_split() & is_slow
     full_node = coefficient("full_node_gpus")
     no_full_node = (pl.col("devices") < full_node) | (pl.col("gpus_per_replica") < full_node) | is_slow
-    no_node = required.str.starts_with("nvlink_node") & no_full_node
-    return slow_split | no_node | (fabric_shortfall() > 0).fill_null(False)
+    return slow_split | (required.str.starts_with("nvlink_node") & no_full_node)
 
 
 def fabric_unknown() -> pl.Expr:

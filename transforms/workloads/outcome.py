@@ -94,17 +94,27 @@ def precision_failures() -> list[Failure]:
 
 
 def fabric_failures() -> list[Failure]:
-    """The link or the fabric is not what the job needs, or not stated."""
+    """The link or the fabric is not what the job needs, or not stated. Only a rate is a matter of degree."""
     gpus = pl.col("gpus_per_replica").cast(pl.Int64)
     nodes = pl.col("instances_per_replica").cast(pl.Int64)
-    between = pl.format("{} Gb/s between nodes", "fabric_gbps")
-    joined = pl.coalesce(pl.when(nodes > 1).then(between), "link")
-    offered = pl.format("{} of {} GPUs over {}", gpus, pl.col("devices").cast(pl.Int64), joined)
-    wrong = Failure(
+    node_gpus = pl.col("devices").cast(pl.Int64)
+    shortfall = layouts.fabric_shortfall()
+    wrong_kind = Failure(
         "fabric",
-        layouts.fabric_fail(),
-        pl.format("{} where the job needs {}", offered, "required_fabric"),
-        layouts.fabric_shortfall(),
+        layouts.link_fail(),
+        pl.format(
+            "{} GPUs, {} to a node, over {} where the job needs {}",
+            gpus,
+            node_gpus,
+            "link",
+            "required_fabric",
+        ),
+    )
+    too_slow = Failure(
+        "fabric",
+        shortfall > 0,
+        pl.format("{} Gb/s between nodes where the job needs {}", "fabric_gbps", "required_fabric"),
+        shortfall,
     )
     unknown = Failure(
         "fabric",
@@ -112,7 +122,7 @@ def fabric_failures() -> list[Failure]:
         pl.format("the offer does not say what joins {} GPUs on {} nodes", gpus, nodes),
         verdict="unknown",
     )
-    return [wrong, unknown]
+    return [wrong_kind, too_slow, unknown]
 
 
 def figure_failure(result: str, reason: str, what: str) -> Failure:

@@ -167,9 +167,9 @@ def _rank_job(
     beside_job = offers.lazy().join(job.lazy().select(JOB_COLUMNS), how="cross")
     judged = judge(beside_job, offer_rules(night, has_live_price)).collect()
     layouts = _layouts(judged.lazy(), performance.lazy().filter(pl.col("tier_id") == tier_id)).collect()
-    hopeful = layouts.lazy().filter(pl.col("all_failed_rules") <= 1)
+    hopeful = layouts.lazy().filter((pl.col("all_failed_rules") == 0) | _is_near_miss())
     rows = _with_merit(_priced(hopeful, objective, secondary)).collect()
-    best = _best_of_each_offer(rows.filter(pl.col("all_failed_rules") == 0))
+    best = _best_of_each_offer(rows, pl.col("all_failed_rules") == 0)
     near_ids = _near_misses(rows, best["offering_id"])
     return Ranked(_placed(best), _exclusions(judged, layouts, best["offering_id"], near_ids))
 
@@ -242,10 +242,19 @@ def _with_merit(priced: pl.LazyFrame) -> pl.LazyFrame:
     return priced.with_columns(merit=best_first.arg_sort())
 
 
-def _best_of_each_offer(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the best layout of each offer, best offer first."""
-    best = rows.lazy().filter(pl.col("merit") == pl.col("merit").min().over("offering_id"))
-    return best.sort("merit").collect()
+def _best_of_each_offer(rows: pl.DataFrame, is_meant: pl.Expr) -> pl.DataFrame:
+    """Returns the best of the layouts that are meant, one of each offer, best offer first."""
+    in_order = (
+        rows.lazy()
+        .with_row_index("row")
+        .filter(is_meant)
+        .sort("merit")
+        .unique("offering_id", keep="first", maintain_order=True)
+        .select("row")
+        .collect()
+    )
+    # the rows are wide: they are moved once, when their places are known
+    return rows[in_order["row"]]
 
 
 def _placed(best: pl.DataFrame) -> pl.DataFrame:
@@ -299,8 +308,8 @@ def _break_even(can_lead: pl.DataFrame) -> pl.Expr:
     return pl.when(pl.col("can_lead") & (price > 0)).then(price.round(USD_DIGITS))
 
 
-def _near_misses(rows: pl.DataFrame, ranked_ids: pl.Series) -> pl.Series:
-    """Returns the ids of the few best offers that fail one test narrowly, one user filter, or an unstated fabric."""
+def _is_near_miss() -> pl.Expr:
+    """Returns whether a layout fails one test narrowly, one user filter, or an unstated fabric."""
     limit = assumption("near_miss_margin_ratio")
 
     def is_near(prefix: str) -> pl.Expr:
@@ -309,13 +318,15 @@ def _near_misses(rows: pl.DataFrame, ranked_ids: pl.Series) -> pl.Series:
         return of_degree.fill_null(False) | unstated.fill_null(False)
 
     by_offer = pl.col("offer_is_user_filter") | is_near("offer_")
-    near = rows.lazy().filter(
-        pl.col("all_failed_rules") == 1,
-        ~pl.col("offering_id").is_in(ranked_ids.implode()),
-        pl.when(pl.col("offer_failed_rules") == 1).then(by_offer).otherwise(is_near("")),
-    )
+    by_failure = pl.when(pl.col("offer_failed_rules") == 1).then(by_offer).otherwise(is_near(""))
+    return (pl.col("all_failed_rules") == 1) & by_failure
+
+
+def _near_misses(rows: pl.DataFrame, ranked_ids: pl.Series) -> pl.Series:
+    """Returns the ids of the few best offers that are not ranked and have a layout that is a near miss."""
+    is_near = _is_near_miss() & ~pl.col("offering_id").is_in(ranked_ids.implode())
     shown = int(assumption("near_misses_shown"))
-    return _best_of_each_offer(near.collect()).head(shown)["offering_id"]
+    return _best_of_each_offer(rows, is_near).head(shown)["offering_id"]
 
 
 def _exclusions(

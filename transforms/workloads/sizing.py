@@ -73,18 +73,6 @@ def kv_bytes(tokens: pl.Expr) -> pl.Expr:
     return kv_bytes_per_token() * tokens + kv_const_bytes(tokens)
 
 
-def kv_reserved_bytes_per_token() -> pl.Expr:
-    """Bytes per token where an engine keeps whole pages for sliding layers too: the largest layer times all layers.
-
-    At 16 bit; equals `kv_bytes_per_token` for a model without a window.
-    """
-    of_full_layer = pl.col("kv_bytes_per_token") / pl.col("full_layers")
-    sliding_layers = pl.col("num_layers") - pl.col("full_layers")
-    of_sliding_layer = pl.col("kv_const_bytes") / pl.col("sliding_window") / sliding_layers
-    reserved = pl.max_horizontal(of_full_layer, of_sliding_layer) * pl.col("num_layers")
-    return pl.when(pl.col("attention") == "sliding").then(reserved).otherwise(pl.col("kv_bytes_per_token"))
-
-
 def kv_share() -> pl.Expr:
     """Share of the cache that each GPU of a split holds: heads are replicated beyond their number.
 
@@ -125,8 +113,3 @@ def runtime_gib() -> pl.Expr:
     """GiB per GPU of context, communication buffers and workspaces of a serving engine (section 5)."""
     single, split = coefficient("runtime_single_gib"), coefficient("runtime_split_gib")
     return pl.when(_SPLIT > 1).then(split).otherwise(single)
-
-
-def serving_need_gib(sequences: pl.Expr, tokens: pl.Expr) -> pl.Expr:
-    """GiB per GPU to serve so many sequences of so many tokens each."""
-    return weights_gib() / _SPLIT + state_gib(sequences, tokens) + activation_gib() + runtime_gib()

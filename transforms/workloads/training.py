@@ -182,10 +182,15 @@ def train(rows: pl.DataFrame) -> pl.DataFrame:
         band_high=pl.lit(coefficient("band_training_high")),
     )
     rows = rows.with_columns(rate_per_hour=pl.col("speed") * _GPUS * 3600)
+    return outcome.with_outcome(rows, _failures())
+
+
+def _failures() -> list[outcome.Failure]:
+    """What stops a training layout, in the order in which the first failure is the reason."""
     sequences = pl.col("global_batch_tokens") / pl.col("seq_len")
     too_many = outcome.Failure(
         "layout",
-        pl.col("gpus_per_replica") > sequences,
+        sequences < _GPUS,
         pl.format(
             "a global batch of {} sequences cannot feed {} GPUs",
             sequences.floor().cast(pl.Int64),
@@ -205,7 +210,7 @@ def train(rows: pl.DataFrame) -> pl.DataFrame:
         pl.format("training in {} is not modelled, only in 16 bit", "weight_precision"),
         verdict="unknown",
     )
-    failures = [
+    return [
         *outcome.precision_failures(),
         low_precision,
         outcome.figure_failure("load_ratio", "architecture", "the size in training"),
@@ -215,4 +220,3 @@ def train(rows: pl.DataFrame) -> pl.DataFrame:
         unmeasured,
         outcome.figure_failure("speed", "gpu_figures", "the training speed"),
     ]
-    return outcome.with_outcome(rows, failures)

@@ -1,0 +1,285 @@
+"""What a cell of a reference table may hold: the range of a figure, the codes, the shape of a text, known keys.
+
+A figure without a range of its own lies above zero. A code without a list points to the table that has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+EARLIEST_DAY = date(2010, 1, 1)
+# The day that the tables were last looked through. A row with a later date moves it.
+LATEST_DAY = date(2026, 11, 30)
+
+ABOVE_ZERO = (1e-9, 1e15)
+
+# Lowest and highest figure that can be true, in the unit of the column.
+BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
+    "gpu": {
+        "vram_gb": (1, 1024),
+        "usable_gib": (1, 1024),
+        "memory_bandwidth_gb_per_s": (10, 40_000),
+        "fp64_tflops": (0.01, 500),
+        "fp32_tflops": (0.1, 1_000),
+        "tf32_dense_tflops": (1, 10_000),
+        "fp16_dense_tflops": (0.01, 20_000),
+        "bf16_dense_tflops": (0.01, 20_000),
+        "fp8_dense_tflops": (1, 40_000),
+        "int8_dense_tops": (1, 40_000),
+        "fp4_dense_tflops": (1, 80_000),
+        "int4_dense_tops": (1, 80_000),
+        "link_gb_per_s": (1, 10_000),
+        "pcie_gen": (1, 8),
+        "tdp_w": (10, 5_000),
+        "release_year": (2010, 2030),
+    },
+    "gpu_alias": {"gpu_count": (1, 1024)},
+    "plan_pattern": {"units_per_gpu": (1, 4096), "gpu_count": (1, 1024)},
+    "model": {
+        "params_total": (1e6, 1e14),
+        "params_active": (1e6, 1e14),
+        "params_checkpoint": (1e6, 1e14),
+        "params_embed_head": (1e3, 1e12),
+        "params_routed_experts": (1e6, 1e14),
+        "hidden_size": (16, 65_536),
+        "num_attention_heads": (1, 1024),
+        "num_kv_heads": (1, 1024),
+        "head_dim": (8, 1024),
+        "vocab_size": (16, 2_000_000),
+        "max_context": (16, 100_000_000),
+        "sliding_window": (16, 100_000_000),
+        "layers_with_full_attention": (0, 1000),
+        "kv_lora_rank": (1, 65_536),
+        "qk_rope_head_dim": (1, 1024),
+        "moe_num_experts": (2, 10_000),
+        "moe_top_k": (1, 1000),
+        "moe_shared": (0, 100),
+        "kv_bytes_per_token_bf16": (0, 1e8),
+        "kv_const_bytes_per_seq": (0, 1e12),
+        "kv_indexer_bytes_per_token_bf16": (0, 1e8),
+    },
+    "tier": {
+        "input_tokens": (1, 100_000_000),
+        "output_tokens": (0, 100_000_000),
+        "cached_input_share": (0, 1),
+        "context_tokens": (1, 100_000_000),
+        "concurrent_users": (1, 1_000_000),
+        "min_tokens_per_s_per_user": (0.1, 10_000),
+        "max_ttft_ms": (1, 3_600_000),
+        "max_latency_s": (0.001, 86_400),
+        "min_stream_rtf": (0.01, 1000),
+        "frames": (1, 100_000),
+        "clip_seconds": (0.01, 86_400),
+        "steps": (1, 1_000_000),
+        "guidance_passes": (1, 10),
+        "batch": (1, 10_000),
+        "seq_len": (1, 100_000_000),
+        "micro_batch": (1, 10_000),
+        "lora_rank": (1, 10_000),
+        "assumed_peak_gib": (0.1, 10_000),
+        "max_gpus": (1, 100_000),
+        "needs_checkpoint_interval_min": (1, 10_080),
+        "hours_per_month": (0, 744),
+        "mean_load": (0, 1),
+        "start_minutes": (0, 10_080),
+        "deadline_hours": (0.01, 87_600),
+        "storage_gb": (0, 1e9),
+        "egress_gb_per_month": (0, 1e9),
+    },
+    "provider": {
+        "billing_increment_s": (0, 32_000_000),
+        "billing_minimum_s": (0, 32_000_000),
+        "monthly_cap_hours": (1, 744),
+        "storage_usd_per_gb_month": (0, 1),
+        "object_storage_usd_per_gb_month": (0, 1),
+        "egress_usd_per_gb_first_tier": (0, 1),
+        "egress_free_gb_per_month": (0, 1_000_000),
+        "spot_notice_s": (0, 604_800),
+        "min_gpus": (0.001, 10_000),
+        "sla_uptime_pct": (0, 100),
+    },
+    "region": {"lat": (-90, 90), "lon": (-180, 180)},
+    "assumption": {"low": (0, 1e15)},
+    "coefficient": {"low": (0, 1e15)},
+    "audio_reference": {"steps": (1, 1000), "streams": (1, 10_000), "audio_s_per_s": (0.01, 1e6)},
+    "denoiser": {
+        "width_px": (16, 65_536),
+        "height_px": (16, 65_536),
+        "frames": (1, 100_000),
+        "tflop_per_forward": (0.001, 1e7),
+    },
+    "gpu_speed_class": {"sustained_16bit_tflops": (1, 20_000)},
+    "optimizer": {"full_state_bytes": (2, 32), "adapter_state_bytes": (2, 32)},
+    "quant_format": {
+        "routed_expert_bits": (1, 64),
+        "other_bits_moe": (1, 64),
+        "other_bits_dense": (1, 64),
+        "embedding_bits": (1, 64),
+        "load_factor": (1, 2),
+        "min_compute_capability": (1, 20),
+    },
+}
+
+
+def _codes(names: str) -> frozenset[str]:
+    """Returns the codes of a text that divides them by spaces."""
+    return frozenset(names.split())
+
+
+_OBJECTIVES = _codes(
+    """usd_per_month usd_per_job usd_per_hour usd_per_million_output_tokens usd_per_1000_images usd_per_audio_hour
+    usd_per_video_second usd_per_billion_train_tokens"""
+)
+_CONFIDENCE = _codes("high medium low")
+_ANSWERS = _codes("yes no unknown")
+_FORMATS = _codes("16bit fp8 int8 fp4 fp32")
+_UNITS = _codes(
+    """1 1/h GB/s GPUs GiB TFLOP USD/h byte characters days h ms offerings offers parameters ratio rows s sequences
+    tokens µs"""
+)
+
+VALUES: dict[str, dict[str, frozenset[str]]] = {
+    "gpu": {
+        "vendor": _codes("AMD AWS Google Huawei Intel NVIDIA Qualcomm T-Head Tenstorrent"),
+        "form_factor": _codes("PCIe SXM NVL OAM embedded pod"),
+        "memory_type": _codes(
+            """DDR4 GDDR5 GDDR5X GDDR6 GDDR6X GDDR7 HBM HBM2 HBM2e HBM3 HBM3e HBM4 LPDDR4x LPDDR5
+            LPDDR5X"""
+        ),
+        "link": _codes(
+            """ConnectX-7 Ethernet/PCIe HCCS ICI ICN InfinityFabric InfinityFabric/UALink NVLink1 NVLink2 NVLink3
+            NVLink4 NVLink5 NVLink6 NeuronLink NeuronLink-v2 NeuronLink-v3 NeuronLink-v4 PCIe3 PCIe4 PCIe5 XeLink"""
+        )
+        | {"RoCE 10x100GbE", "RoCE 24x100GbE", "RoCE 24x200GbE"},
+        "confidence": _CONFIDENCE,
+    },
+    "model": {
+        "modality": _codes("asr audio image llm music omni tts video video+audio vlm"),
+        "attention": _codes("gqa hybrid linear mha mla mqa sliding"),
+    },
+    "region": {
+        "continent": _codes("AF AN AS EU NA OC SA"),
+        "kind": _codes("region zone local_zone country continent global unknown"),
+        "opt_in_or_restricted": _codes(
+            "air_gapped china dedicated gov opt_in restricted retired sovereign staging"
+        ),
+    },
+    "provider": {
+        "segment": _codes("hyperscaler neocloud marketplace peer_host serverless reseller bare_metal"),
+        "terms_automated_access": _codes("open restricted unknown"),
+        "startup_billed": _ANSWERS,
+        "spot_offered": _ANSWERS,
+        "vat_in_prices": _ANSWERS,
+        "confidence": _CONFIDENCE,
+    },
+    "interruption": {
+        "statistic": _codes(
+            """availability_fraction co_interruption cost_saving distribution eviction_rate_definition free_first_hour
+            hardware_interruptions host_reliability_start interruption_rule interruptions_seen max_lifetime mean_gap
+            mean_time_to_interruption min_lifetime monthly_band_definition monthly_fraction monthly_interruption_band
+            node_reliability notice paper preemption_rate_definition protected_time study"""
+        )
+    },
+    "tier": {
+        "group": _codes(
+            """asr batch_text embedding experiment full_ft image long_context lora multimodal music pretrain qlora
+            reasoning serve_realtime serve_text speech video"""
+        ),
+        "kv_precision": _codes("bf16 fp16 fp8 int8 none"),
+        "work_unit": _codes(
+            """audio_hours audio_hours_per_month clips clips_per_month images images_per_month output_tokens
+            output_tokens_per_month pages passages samples session_hours_per_month songs train_tokens"""
+        ),
+        "lora_targets": frozenset(("all linear layers", "attention projections")),
+        "required_fabric": _codes("any nvlink_if_split nvlink_node nvlink_node+rdma_1600gbps"),
+        "hosts_allowed": _codes("any no_peer"),
+        "worst_verdict_allowed": _codes("fits tight"),
+        "recompute": _codes("none selective full"),
+        "objective": _OBJECTIVES,
+        "secondary_objective": _OBJECTIVES,
+    },
+    "assumption": {"unit": _codes("1/h GPUs USD/h characters days h offerings offers ratio rows s")},
+    "coefficient": {
+        "unit": _codes("1 GB/s GPUs GiB TFLOP byte ms parameters ratio s sequences tokens µs"),
+    },
+    "quant_format": {"native_unit": _FORMATS, "multiplied_unit": _FORMATS},
+}
+
+_DAY = r"20\d\d(?:-[01]\d(?:-[0-3]\d)?)?"  # a day, a month or a year
+_COUNTRY = "[A-Z]{2}"
+_KINDS = "(?:on_demand|spot|reserved)"
+_SIZE = r"[1-9]\d*"
+
+# What the whole text of a cell must match.
+SHAPES: dict[str, dict[str, str]] = {
+    "gpu": {"compute_capability": r"\d+\.\d|gfx[0-9a-f]+"},
+    "gpu_alias": {"gpu_fraction": rf"1/{_SIZE}(?: compute, {_SIZE} GB)?|by size|slice(?: \({_SIZE} GB\))?"},
+    "model": {
+        "num_layers": rf"{_SIZE}(?:[+x]{_SIZE})*",
+        "intermediate_size": rf"(?:(?:dense|moe|dense\+moe):)?{_SIZE}(?:\|moe:{_SIZE})?",
+        "released": _DAY,
+    },
+    "tier": {
+        "resolution": rf"{_SIZE}x{_SIZE}|\D.* megapixels .*",
+        "concurrency_rule": rf"all users at context_tokens|fill: {_SIZE}-{_SIZE} sequences per replica",
+        "purchase_kinds_allowed": rf"{_KINDS}(?:\|{_KINDS})*",
+        "usage_pattern": rf"24x7|one job|sessions:{_SIZE}x{_SIZE}min x{_SIZE}days",
+    },
+    "provider": {
+        "as_of": _DAY,
+        "hq_country": _COUNTRY,
+        "listing_currency": r"[A-Z]{3,5}(?:\|[A-Z]{3,5})*",
+        "reserved_terms_months": rf"{_SIZE}(?:[|-]{_SIZE})*",
+        "api_key_env": "[A-Z][A-Z_|]+",
+    },
+    "region": {"country_iso2": _COUNTRY, "region_key": "[a-z0-9-]+"},
+    "interruption": {"date": _DAY, "value": r"[<>]?\d+(?:\.\d+)?(?:-\d+(?:\.\d+)?)?"},
+}
+# Days, months and years that are kept as text.
+TEXT_DAYS = {"model": ("released",), "provider": ("as_of",), "interruption": ("date",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A column that names keys of another table: `prefix` and the name are the key, `also` are names without a row."""
+
+    column: str
+    table: str
+    key: str
+    separator: str = "\n"
+    prefix: str = ""
+    also: frozenset[str] = frozenset()
+
+
+# Lists of prices and names of old that spell GPUs in their own way, without being a provider of the table.
+_LISTS = _codes("* ibm huawei skypilot gpuhunt dstack datacrunch gpuai ovh oci linode open_telekom_cloud")
+_NOT_ONE_PROVIDER = frozenset(("several", "meta (own cluster, not spot)"))
+_MODEL = Reference("model_id", "model", "model_id")
+_GPU = Reference("gpu_key", "gpu", "gpu_key")
+_GPUS = Reference("gpu_keys", "gpu", "gpu_key", "|")
+_OF_COEFFICIENT = ("coefficient", "coefficient_id", "\n")
+
+REFERENCES: dict[str, tuple[Reference, ...]] = {
+    "gpu_alias": (_GPUS, Reference("context", "alias_context", "context")),
+    "alias_context": (Reference("providers", "provider", "provider", "|", also=_LISTS),),
+    "plan_pattern": (_GPUS, Reference("provider", "provider", "provider")),
+    "zone_suffix": (Reference("provider", "provider", "provider", also=_LISTS),),
+    "audio_reference": (_GPU, _MODEL),
+    "denoiser": (_MODEL, Reference("denoiser_family", *_OF_COEFFICIENT, prefix="denoiser_share.")),
+    "gpu_speed_class": (
+        _GPU,
+        Reference("hardware_class", *_OF_COEFFICIENT, prefix="bandwidth_share."),
+        Reference("training_family", *_OF_COEFFICIENT, prefix="training_share."),
+        Reference("generation_family", *_OF_COEFFICIENT, prefix="architecture_factor."),
+    ),
+    "quant_format": (Reference("flops_factor_id", *_OF_COEFFICIENT),),
+    "tier": (
+        _MODEL,
+        Reference("alt_model_ids", "model", "model_id", ";"),
+        Reference("weight_precision", "quant_format", "weight_precision"),
+        Reference("optimizer", "optimizer", "optimizer"),
+    ),
+    "region": (Reference("provider", "provider", "provider", also=_LISTS),),
+    "interruption": (Reference("provider", "provider", "provider", "|", also=_NOT_ONE_PROVIDER),),
+}
