@@ -16,6 +16,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from flows.collect import collect
 from scrapers import fetch
 from scrapers.registry import load_one
+from transforms.offers.gpu_names import resolve_gpu
 from transforms.offers.normalise import Normalised, normalise
 from transforms.offers.schema import INTERRUPTION, STOCK
 from transforms.workloads.hardware import hardware
@@ -56,6 +57,17 @@ def test_normalise(benchmark: BenchmarkFixture, listings: pl.DataFrame) -> None:
     assert made.offerings.height + made.rejects.height == listings.height
     benchmark.extra_info["listings_per_s"] = listings.height / benchmark.stats["median"]
     benchmark.extra_info["peak_mb"] = peak_mb()
+
+
+def test_resolve_gpu(benchmark: BenchmarkFixture) -> None:
+    rounds = iter(range(100))
+
+    def names() -> tuple[tuple[list[str]], dict[str, object]]:
+        again = next(rounds)
+        return ([f"{number}x H100 SXM 80GB {again}" for number in range(2_000)],), {}
+
+    benchmark.pedantic(lambda given: [resolve_gpu(name) for name in given], setup=names, rounds=5)
+    benchmark.extra_info["spellings_per_s"] = 2_000 / benchmark.stats["median"]
 
 
 def test_rank_all_tiers(benchmark: BenchmarkFixture, listings: pl.DataFrame) -> None:

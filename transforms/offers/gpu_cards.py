@@ -10,6 +10,8 @@ from functools import lru_cache
 from transforms.reference.tables import read
 
 MEMORY_TOLERANCE = 0.10  # B300: 262 usable of 288; B200: sold as 192, has 180
+MACHINES = ("embedded", "pod")  # form factors of GPUs that are part of a machine
+BOARDS = {"half board": 2, "quarter of": 4}  # how gpu.csv says that a board has several of the chips
 FORMS = ("SXM", "PCIE", "NVL", "OAM", "FHHL")
 EDITIONS = ("SE", "WS", "MAXQ", "SFF", "STD", "ULTRA")
 
@@ -20,6 +22,7 @@ class Card:
 
     key: str
     family: str
+    architecture: str
     form: str
     edition: str
     vram_gb: float
@@ -28,11 +31,20 @@ class Card:
     link: str
     has_nvlink: bool
     is_modified: bool
+    chips_per_board: int
 
 
 def memory_fits(card: Card, memory_gib: float) -> bool:
     """Returns whether the stated memory can be that of the whole card, as marketed or as the driver shows it."""
     return abs(card.vram_gb - memory_gib) <= MEMORY_TOLERANCE * card.vram_gb
+
+
+def memory_can_stand_beside(card: Card, memory_gib: float) -> bool:
+    """Returns whether a name with this memory can mean the card.
+
+    It is that of the card or of its board of several chips; a superchip and a pod also print that of the machine.
+    """
+    return card.form_factor in MACHINES or memory_fits(card, memory_gib / card.chips_per_board)
 
 
 def of_memory(choice: Sequence[Card], memories: Iterable[float]) -> list[Card]:
@@ -58,6 +70,7 @@ def cards() -> dict[str, Card]:
         found[row["gpu_key"]] = Card(
             key=row["gpu_key"],
             family=family,
+            architecture=(row["architecture"] or "").casefold(),
             form=re.sub(r"\d$", "", form) or str(row["form_factor"]).upper(),
             edition=edition,
             vram_gb=float(row["vram_gb"]),
@@ -66,6 +79,7 @@ def cards() -> dict[str, Card]:
             link=row["link"] or "",
             has_nvlink=bool(row["has_nvlink"]),
             is_modified="aftermarket" in row["name"],
+            chips_per_board=next((chips for words, chips in BOARDS.items() if words in row["name"]), 1),
         )
     return found
 
@@ -107,8 +121,8 @@ SPELLINGS = (
     (r"jetsonorin", r"jetsonagxorin"),
     (r"gb10", r"dgxspark"),
 )
-# A spelling that counts for a family only where the memory leaves nothing else: RTX 6000 with 96 GB.
-SPELLINGS_BY_MEMORY = ((r"rtxpro(\d{4})", r"rtx\1"),)
+# A spelling that counts for a family only where memory or generation leave nothing else: RTX 6000 with 96 GB.
+LAST_SPELLINGS = ((r"rtxpro(\d{4})", r"rtx\1"),)
 
 
 @lru_cache
@@ -118,9 +132,9 @@ def spellings() -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache
-def spellings_by_memory() -> dict[str, tuple[str, ...]]:
-    """Returns the keys that a spelling stands for where memory leaves nothing else."""
-    return _spelt(*SPELLINGS_BY_MEMORY)
+def last_spellings() -> dict[str, tuple[str, ...]]:
+    """Returns the keys that a spelling stands for where memory or generation leave nothing else."""
+    return _spelt(*LAST_SPELLINGS)
 
 
 def _spelt(*ways: tuple[str, str]) -> dict[str, tuple[str, ...]]:

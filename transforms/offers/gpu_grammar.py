@@ -13,7 +13,15 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from transforms.offers.gpu_cards import Card, cards, memory_fits, of_memory, spellings, spellings_by_memory
+from transforms.offers.gpu_cards import (
+    Card,
+    cards,
+    last_spellings,
+    memory_can_stand_beside,
+    memory_fits,
+    of_memory,
+    spellings,
+)
 
 SLICE_TOLERANCE = 0.08  # MIG profiles round their memory: B300 1g.34gb is 33.5 of 268 GiB
 MOST_GPUS = 1024
@@ -26,10 +34,20 @@ DENIAL = re.compile(
 PROFILE = re.compile(r"(?<![a-z0-9])(\d)g\.(\d{1,3})gb(?![a-z0-9])")
 VGPU_PROFILE = re.compile(r"(?<=[a-z0-9])-(\d{1,3})q(?![a-z0-9])")  # A40-8Q is 8 GB of an A40
 SHARE = re.compile(r"(?<![\d.])(\d{1,2})/(\d{1,2})(?![\d.])")
+AMOUNTS = (
+    re.compile(r"^\s*(\d{1,2}/[1-9]\d?)\s?x?[\s\-]?(?=[a-z]|\d{4})"),  # 1/2 H100, 1/2x H100
+    re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})\s?x[\s\-]?(?=[a-z]|\d{4})"),  # 0.5x A100
+    re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})[\s\-]?gpus?\b"),  # 0.5 GPU
+    re.compile(r"(?<=[\sa-z0-9])[x*:]\s?(0?\.\d{1,4})(?![a-z0-9.])"),  # a100 x 0.5, h100:0.5
+    re.compile(  # half an H100; half height is no amount
+        r"\b(half|quarter)[\s\-]+(?:(?:an?|of)\s+)*(?=(?:nvidia|amd|tesla|geforce|rtx|gpu)\b|[a-z]{0,3}\d)"
+    ),
+)
+WORDS_OF_SHARE = {"half": "1/2", "quarter": "1/4"}
 SLICE = re.compile(r"\b(?:mig|vgpu|slice|sliced|fraction|fractional|partition)\b")
 WITHOUT_LINK = re.compile(r"\b(?:no|non|without)[\s-]+(?:nvlink|nvswitch|infiniband|ib|sxm|bridge)\b")
 COUNTS = (
-    re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?x[\s_\-]?(?=[a-z])"),  # 8xh100, 8 x h100, 1x-rtx_5090
+    re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?x[\s_\-]?(?!large)(?=[a-z])"),  # 8xh100, 8 x h100, not 8xlarge
     re.compile(r"(?<![a-z0-9.])(\d{1,3})\s?x\s?(?=(?:\d{4}|nvidia|amd)\b)"),  # 4x3090
     re.compile(r"(?<![a-z0-9.])(\d{1,3})x(?![a-z0-9])"),  # a100.8x
     re.compile(r"(?<=[a-z0-9])x(\d{1,2})(?![a-z0-9])"),  # h100x8
@@ -38,7 +56,15 @@ COUNTS = (
     re.compile(r"(?<![a-z0-9.])(\d{1,3})[\s\-]?(?:gpus?|cards?)\b"),  # 8 gpus
     re.compile(r"^(\d{1,2})(?=[a-z]{1,6}\d)"),  # 8h100.80s.176v
 )
-MEMORY = re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?(?:gib|gb|g)(?![a-z0-9])")
+MEMORY = re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?(gib|gb|g)(?![a-z0-9])")
+# Words that say that a memory can be the machine's; so does a plus sign behind it.
+HOST = re.compile(r"(?<![a-z])(?:v?cpus?|ram|ssd|nvme|hdd|disk|storage|ddr\d)(?![a-z0-9])|¦\s*\+")
+MIXED = re.compile(
+    r"[+,;&]|\b(?:and|plus|with)\b"
+)  # joins the cards of one machine; "/" and "or" say a choice
+GENERATIONS = frozenset(
+    {"kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell"}
+)
 FORM = (
     (re.compile(r"(?<![a-z])(?:sxm\s?\d?|hgx|dgx(?!\s?spark)|mega)(?![a-z0-9])"), "SXM"),
     (re.compile(r"(?<![a-z])pcie?(?:\s?gen\s?\d|\s?[345](?:\.0)?)?(?![a-z0-9])"), "PCIE"),
@@ -80,16 +106,21 @@ PLAIN_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the grammar found in a name. A slice whose name does not say its share has `share` None."""
+    """What the grammar found in a name. A slice whose name does not say its share has `share` None.
+
+    `is_refused` tells a name of known families that can be no one card from a name of none.
+    """
 
     candidates: tuple[str, ...]
     count: Decimal | None = None
     share: Fraction | None = None
     is_slice: bool = False
     memory_gib: Decimal | None = None
+    is_refused: bool = False
 
 
 NOTHING = Reading(candidates=())
+REFUSED = Reading(candidates=(), is_refused=True)
 
 
 def form_of(text: str | None) -> str | None:
@@ -99,8 +130,9 @@ def form_of(text: str | None) -> str | None:
 
 
 @lru_cache
-def _longest_spelling() -> int:
-    return max(len(name) for name in spellings())
+def _beginnings() -> frozenset[str]:
+    """Returns every text that a spelling of a family begins with."""
+    return frozenset(name[:size] for name in spellings() for size in range(1, len(name) + 1))
 
 
 def _take(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str] | None, str]:
@@ -135,7 +167,7 @@ def _family_at(tokens: list[tuple[str, int, int]], at: int) -> tuple[str | None,
     name = ""
     for end in range(at, len(tokens)):
         name += "s" if tokens[end][0] == "super" else tokens[end][0]
-        if len(name) > _longest_spelling():
+        if name not in _beginnings():
             break
         is_word_end = end + 1 == len(tokens) or tokens[end][2] != tokens[end + 1][1]
         if is_word_end and name in spellings():
@@ -155,24 +187,27 @@ def _taken_all(patterns: Iterable[tuple[re.Pattern[str], str]], text: str) -> tu
 
 @lru_cache(maxsize=50_000)
 def read_name(name: str, memory_gib: float | None = None) -> Reading:
-    """Returns what a GPU name says. The candidates are empty when no family is named, or when the name denies one.
+    """Returns what a GPU name says.
+
+    The candidates are empty when no family is named, when the name denies one, when it names a machine of unlike
+    cards, and when it contradicts itself: a memory or a generation that no card of the family has.
 
     Args:
         name: the text, as the source wrote it.
         memory_gib: memory of one GPU where it is stated beside the name; the name's own goes before it.
     """
-    text = (
-        unicodedata.normalize("NFKC", TRADEMARK.sub(" ", name)).casefold().replace("×", "x").replace("_", " ")
-    )
-    text = WITHOUT_LINK.sub(" ", text)
+    text = _clean(name)
     if DENIAL.search(text):
         return NOTHING
+    if _is_mixed(text):
+        return REFUSED
     profile, text = _take(PROFILE, text)
     vgpu, text = _take(VGPU_PROFILE, text)
-    share, text = _take(SHARE, text)
-    is_slice = bool(profile or vgpu or share or SLICE.search(text))
+    amount, text = _amount(text)
+    part, text = _take(SHARE, text)
+    is_slice = bool(profile or vgpu or part or SLICE.search(text)) or amount is not None
     is_rack, text = _take(RACK, SLICE.sub(" ", text))
-    memories = [float(found[1]) for found in MEMORY.finditer(text)]
+    sizes = [(float(found[1]), str(found[2])) for found in MEMORY.finditer(text)]
     count, text = _count(MEMORY.sub(BARRIER, text))
     kind, text = _take(MEMORY_TYPE, LONE_X.sub(BARRIER, text))
     forms, text = _taken_all(FORM, text)
@@ -180,29 +215,97 @@ def read_name(name: str, memory_gib: float | None = None) -> Reading:
     names, rest = _families(DRESSING.sub(" ", plain))
     if not names or (_is_weak(names) and not set(rest) <= PLAIN_WORDS):
         return NOTHING
-    choice = [cards()[key] for key in sorted({key for name in names for key in spellings()[name]})]
+    family, others = _of_generation(names, GENERATIONS.intersection(rest))
     if is_rack:
-        choice += [card for card in cards().values() if card.family in {f"g{name}" for name in names}]
-    choice = _of_form(choice, forms, editions)
+        family += [card for card in cards().values() if card.family in {f"g{name}" for name in names}]
+    choice = _of_form(family, forms, editions)
     if kind:
         choice = [card for card in choice if card.memory_type == kind[0]] or choice
+    usual = [card for card in choice if card.is_modified == bool(MODDED.search(text))] or choice
+    memories = [size for size, _ in sizes]
     if is_slice:
-        part = float(profile[2]) if profile else float(vgpu[1]) if vgpu else None
-        return _slice(choice, count, profile, share, memories, part)
-    others = [cards()[key] for name in names for key in spellings_by_memory().get(name, ())]
-    told = memories if memory_gib is None else [*memories, memory_gib]
-    kept = of_memory(choice, told) or of_memory(_of_form(others, forms, editions), told)
-    if not kept:
-        kept = [card for card in choice if card.is_modified == bool(MODDED.search(text))] or choice
-    return _whole(kept, count, memories)
+        size = float(profile[2]) if profile else float(vgpu[1]) if vgpu else None
+        share = amount if amount is not None else _fraction(part)
+        count = count or (None if amount is None else Decimal(1))
+        return _slice(choice if memories else usual, count, profile, share, memories, size)
+    told = [*memories, *(size / int(count) for size in memories if count)]
+    beside = told if memory_gib is None else [*told, memory_gib]
+    kept = of_memory(choice, beside) or of_memory(_of_form(others, forms, editions), beside)
+    if not kept and any(_is_of_card(*size) for size in sizes) and not HOST.search(text):
+        kept, usual = _against_memory(family, choice, told), []
+    return _whole(kept or usual, count, memories)
+
+
+def _is_of_card(size: float, unit: str) -> bool:
+    """Returns whether a stated size is meant as memory of a card: a lone g and what no card has can be the host's."""
+    return unit != "g" and size <= max(card.vram_gb for card in cards().values())
+
+
+def _against_memory(family: list[Card], choice: list[Card], told: list[float]) -> list[Card]:
+    """Returns what a name can mean whose memory none of the cards of its form factor has.
+
+    Where a card of another form factor has it, one of the two words is wrong: the cards of either stay. Where no card
+    of the family has it, nothing stays, unless the memory can be that of a board or of a machine.
+    """
+    if any(memory_can_stand_beside(card, size) for card in choice for size in told):
+        return choice
+    other_form = of_memory(family, told)
+    return [*choice, *other_form] if other_form else []
+
+
+def _clean(name: str) -> str:
+    """Returns the name in plain small letters, without trademarks and links that it denies."""
+    text = unicodedata.normalize("NFKC", TRADEMARK.sub(" ", name)).casefold()
+    return WITHOUT_LINK.sub(" ", text.replace("×", "x").replace("_", " ").replace("\u2044", "/"))
+
+
+def _is_mixed(text: str) -> bool:
+    """Returns whether the text joins cards that are not alike, or states several counts of cards."""
+    if not MIXED.search(text):
+        return False
+    readings = [reading for part in MIXED.split(text) if (reading := read_name(part)).candidates]
+    keys = [set(reading.candidates) for reading in readings]
+    is_apart = any(one.isdisjoint(other) for one in keys for other in keys)
+    return is_apart or sum(reading.count is not None for reading in readings) > 1
+
+
+def _amount(text: str) -> tuple[Fraction | None, str]:
+    """Returns how much of one GPU the text is about, and the text without it; None when it does not say so."""
+    for pattern in AMOUNTS:
+        found, left = _take(pattern, text)
+        if found:
+            return Fraction(WORDS_OF_SHARE.get(found[1], found[1])), left
+    return None, text
+
+
+def _fraction(part: re.Match[str] | None) -> Fraction | None:
+    return Fraction(int(part[1]), int(part[2])) if part and int(part[2]) else None
+
+
+def _of_generation(names: list[str], generations: frozenset[str]) -> tuple[list[Card], list[Card]]:
+    """Returns the cards of the families, and those that the names can mean where memory leaves nothing else.
+
+    A generation beside one family decides: RTX 6000 Blackwell is none of the older cards of that number.
+    """
+    family = [cards()[key] for key in sorted({key for name in names for key in spellings()[name]})]
+    others = [cards()[key] for name in names for key in last_spellings().get(name, ())]
+    if len(set(names)) > 1 or not generations:
+        return family, others
+    kept = [
+        [card for card in choice if any(word in card.architecture for word in generations)]
+        for choice in (family, others)
+    ]
+    return kept[0] or kept[1], []
 
 
 def _whole(choice: list[Card], count: Decimal | None, memories: list[float]) -> Reading:
     """Returns the reading of whole cards, with the first stated memory that one of them has."""
+    if not choice:
+        return REFUSED
     own = next(
         (Decimal(str(size)) for size in memories if any(memory_fits(card, size) for card in choice)), None
     )
-    return Reading(tuple(sorted(card.key for card in choice)), count=count, memory_gib=own)
+    return Reading(tuple(sorted({card.key for card in choice})), count=count, memory_gib=own)
 
 
 def _is_weak(names: list[str]) -> bool:
@@ -236,7 +339,7 @@ def _slice(
     choice: list[Card],
     count: Decimal | None,
     profile: re.Match[str] | None,
-    share: re.Match[str] | None,
+    share: Fraction | None,
     memories: list[float],
     part: float | None,
 ) -> Reading:
@@ -285,15 +388,15 @@ def _is_whole(number: float) -> bool:
 
 
 def _share_of(
-    choice: list[Card], profile: re.Match[str] | None, share: re.Match[str] | None, memory: float | None
+    choice: list[Card], profile: re.Match[str] | None, share: Fraction | None, memory: float | None
 ) -> Fraction | None:
     """Returns the share of one GPU.
 
     A MIG profile Ng.MMgb has N of 7 compute slices; cards that are cut in four (A30, RTX PRO 6000) show it by their
     memory, which is N quarters. Source: NVIDIA MIG User Guide, supported profiles.
     """
-    if share and 0 < int(share[1]) < int(share[2]):
-        return Fraction(int(share[1]), int(share[2]))
+    if share is not None and 0 < share < 1:
+        return share
     sizes = {card.vram_gb for card in choice}
     if len(sizes) != 1 or memory is None:
         return None

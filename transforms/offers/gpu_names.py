@@ -3,9 +3,11 @@
 The order is: the exact spelling in the provider's own contexts, the provider's own plan patterns, the family of its
 instance type, the exact spelling in contexts that hold for everybody, the grammar of `gpu_grammar`, the exact spelling
 at other providers. Where the plan of a listing has a meaning of its own at the provider, it goes before a printed name
-that says another GPU. Without a provider the readings of all providers and of the grammar are one set. A set is
-narrowed by memory and form factor, and stays a set where these do not decide. A form factor is never guessed. An
-unknown name has no candidates.
+that says another GPU. Without a provider the readings of all providers and of the grammar are one set, but for the
+modified card that a provider leaves open. The count that a provider's spelling has holds for nobody else where the
+grammar reads the name, and for no other provider. A set is narrowed by memory and form factor, and stays a set where
+these do not decide. A form factor is never guessed. An unknown name has no candidates, nor has one that the grammar
+refuses: unlike cards in one machine, or a memory or generation that no card of the family has.
 """
 
 from __future__ import annotations
@@ -146,11 +148,17 @@ def is_known_plan(plan: str, provider: str | None) -> bool:
     return provider is not None and len(plan) <= LONGEST_NAME and _known(folded(plan), provider) is not None
 
 
-def _elsewhere(text: str) -> GpuMatch | None:
-    """Returns what a folded spelling means at the providers that use it: a set where they mean different cards."""
-    found = [match for (_, spelling), match in _aliases().items() if spelling == text]
-    if not found:
-        return None
+@lru_cache
+def _meanings() -> dict[str, list[GpuMatch]]:
+    """Returns what each folded spelling means at the providers that use it."""
+    meanings: dict[str, list[GpuMatch]] = {}
+    for (_, spelling), match in _aliases().items():
+        meanings.setdefault(spelling, []).append(match)
+    return meanings
+
+
+def _any_of(found: list[GpuMatch]) -> GpuMatch:
+    """Returns the union of the meanings of one spelling."""
     keys = tuple(sorted({key for match in found for key in match.candidates}))
     counts = {match.count for match in found}
     return replace(
@@ -159,6 +167,21 @@ def _elsewhere(text: str) -> GpuMatch | None:
         count=counts.pop() if len(counts) == 1 else None,
         rule=f"{found[0].rule}, used by another provider",
     )
+
+
+def _with_meanings(read: GpuMatch, meanings: list[GpuMatch]) -> GpuMatch:
+    """Returns the reading with the cards that providers mean by the name, and the share where it is one of a slice.
+
+    Its count is that of the name. A modified card that a provider only leaves open is not one of them.
+    """
+    keys = {*read.candidates}
+    for match in meanings:
+        is_open = len(match.candidates) > 1
+        keys |= {key for key in match.candidates if not (is_open and cards()[key].is_modified)}
+    slices = [match for match in meanings if match.is_slice]
+    if slices and not read.is_slice:
+        read = replace(read, is_slice=True, fraction=slices[0].fraction, memory_gib=slices[0].memory_gib)
+    return replace(read, candidates=tuple(sorted(keys)))
 
 
 def narrow(match: GpuMatch, memory_gib: Decimal | None, form: str | None) -> GpuMatch:
@@ -199,7 +222,7 @@ def resolve_gpu(
     match = _match(spelling, provider, memory_gib) if len(spelling) <= LONGEST_NAME else UNKNOWN
     if plan and len(plan) <= LONGEST_NAME and folded(plan) != spelling:
         match = _with_plan(match, folded(plan), provider)
-    if not match.candidates:
+    if len(match.candidates) < 2:
         return match
     form = form_of(form_factor_text) or form_of(link_text)
     return narrow(match, memory_gib, form)
@@ -215,11 +238,19 @@ def _match(text: str, provider: str | None, memory_gib: Decimal | None) -> GpuMa
     reading = read_name(text, memory)
     if generic:
         return _of_reading(reading) if _has_memory(reading.candidates, memory) else generic
-    elsewhere = _elsewhere(text)
-    if provider is None and elsewhere:
-        keys = {*elsewhere.candidates, *reading.candidates}
-        return replace(elsewhere, candidates=tuple(sorted(keys)))
-    return _of_reading(reading) if reading.candidates else elsewhere or UNKNOWN
+    meanings = _meanings().get(text, [])
+    if not reading.candidates:
+        return UNKNOWN if provider and reading.is_refused else _elsewhere(meanings, provider)
+    read_as = _of_reading(reading)
+    return _with_meanings(read_as, meanings) if provider is None else read_as
+
+
+def _elsewhere(meanings: list[GpuMatch], provider: str | None) -> GpuMatch:
+    """Returns what other providers mean by a spelling that nothing else reads: their cards, never their count."""
+    if not meanings:
+        return UNKNOWN
+    found = _any_of(meanings)
+    return found if provider is None else replace(found, count=None)
 
 
 def _has_memory(candidates: tuple[str, ...], memory: float | None) -> bool:
