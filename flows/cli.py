@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from datetime import UTC, date, datetime
@@ -248,9 +247,6 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
     try:
         app()
-    except BrokenPipeError:
-        # The reader has seen enough; nothing is left to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         say(f"gpu-almanac: {error.filename or 'output'}: {error.strerror}")
         sys.exit(WRONG_USE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -46,6 +47,16 @@ def out(
     `columns` names the keys where there may be no row to read them from.
     """
     names = list(columns or (rows[0] if rows else ()))
+    try:
+        _write(rows, names, form, title)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; nothing is left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def _write(rows: Sequence[Mapping[str, Any]], names: Sequence[str], form: Format, title: str | None) -> None:
     if form is Format.json:
         finite = [{name: _finite(value) for name, value in row.items()} for row in rows]
         text = json.dumps(finite, indent=2, default=_plain, ensure_ascii=False, allow_nan=False)
@@ -56,7 +67,6 @@ def out(
         _markdown(names, rows)
     else:
         _table(rows, title)
-    sys.stdout.flush()
 
 
 def say(text: str) -> None:
