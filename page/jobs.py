@@ -36,6 +36,9 @@ GROUPS = (
 FEATURED = "rt-chat-70b"  # the entry of the start page, while it has an answer
 
 
+LEAST_SHOWN_USD = 0.005
+
+
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """One row of the ranked table."""
@@ -128,8 +131,11 @@ def firmness(t: Texts, job: Job) -> list[tuple[Markup, Markup]]:
     return lines
 
 
-def why_the_next_lost(t: Texts, runner_up: Row) -> list[tuple[Markup, str]]:
-    """Returns why the next offer costs more, in USD by cause; what is less than a cent is left out."""
+def why_the_next_lost(t: Texts, runner_up: Row) -> list[tuple[Markup, str | Markup]]:
+    """Returns why the next offer costs more, in USD by cause; what is less than a cent is left out.
+
+    A line that one of the two bills does not state is said to be so, since without it the causes do not add up.
+    """
     causes = {
         "more_by_price_usd": t.say("Price of a GPU-hour"),
         "more_by_gpus_usd": t.say("Number of GPUs"),
@@ -140,11 +146,14 @@ def why_the_next_lost(t: Texts, runner_up: Row) -> list[tuple[Markup, str]]:
         "more_by_interruption_usd": t.say("Work lost to interruptions"),
         "more_by_commitment_usd": t.say("Commitment that is not used"),
     }
-    return [
-        (cause, f"{'+' if runner_up[column] > 0 else '−'}{t.money(abs(runner_up[column]))}")
-        for column, cause in causes.items()
-        if runner_up[column] is not None and abs(runner_up[column]) >= 0.005
-    ]
+    found: list[tuple[Markup, str | Markup]] = []
+    for column, cause in causes.items():
+        usd = runner_up[column]
+        if usd is None:
+            found.append((cause, t.say("not stated")))
+        elif abs(usd) >= LEAST_SHOWN_USD:
+            found.append((cause, f"{'+' if usd > 0 else '−'}{t.money(abs(usd))}"))
+    return found
 
 
 def _conditions(t: Texts, tier: Row) -> list[tuple[Markup, object]]:
