@@ -101,7 +101,7 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
     },
     "region": {"lat": (-90, 90), "lon": (-180, 180)},
     "assumption": {"low": (0, 1e15)},
-    "coefficient": {"low": (0, 1e15)},
+    "coefficient": {"low": (0, 1e15), "prior_low": (0, 1e15), "rows_used": (1, 100_000)},
     "audio_reference": {"steps": (1, 1000), "streams": (1, 10_000), "audio_s_per_s": (0.01, 1e6)},
     "denoiser": {
         "width_px": (16, 65_536),
@@ -202,6 +202,7 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
     "assumption": {"unit": _codes("1/h GPUs USD/h characters days h offerings offers ratio rows s")},
     "coefficient": {
         "unit": _codes("1 GB/s GPUs GiB TFLOP byte ms parameters ratio s sequences tokens µs"),
+        "part": _codes("memory text training generation"),
     },
     "quant_format": {"native_unit": _FORMATS, "multiplied_unit": _FORMATS},
 }

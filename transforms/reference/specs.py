@@ -128,8 +128,9 @@ TABLES = {
     "coefficient": Table(
         key=("coefficient_id",),
         dates=("as_of",),
-        text="coefficient_id unit source note",
-        reals="value low high",
+        text="coefficient_id unit part source note",
+        ints="rows_used",
+        reals="value low high prior prior_low prior_high",
         days="as_of",
     ),
     "audio_reference": Table(

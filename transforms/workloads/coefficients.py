@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 
 from transforms.reference import tables
@@ -12,9 +15,27 @@ class UnknownCoefficientError(KeyError):
 
 
 @lru_cache
-def _values() -> dict[str, float]:
+def _stated() -> Mapping[str, float]:
     rows = tables.read("coefficient").select("coefficient_id", "value").iter_rows()
     return {coefficient_id: float(value) for coefficient_id, value in rows}
+
+
+_trial: ContextVar[Mapping[str, float] | None] = ContextVar("trial coefficients", default=None)
+
+
+def _values() -> Mapping[str, float]:
+    trial = _trial.get()
+    return _stated() if trial is None else trial
+
+
+@contextmanager
+def using(values: Mapping[str, float]) -> Iterator[None]:
+    """Makes the formulas read these values in place of the stated ones, in this context only: for calibration."""
+    token = _trial.set({**_stated(), **values})
+    try:
+        yield
+    finally:
+        _trial.reset(token)
 
 
 def coefficient(coefficient_id: str) -> float:
