@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-CASE = pl.Schema(
+from transforms.workloads.schema import columns
+
+CASE = columns(
     {
         "case_id": pl.String,
         "part": pl.String,  # memory, text, training, generation
