@@ -6,12 +6,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
-from transforms.workloads import jobs
-from transforms.workloads.coefficients import UnknownCoefficientError, coefficient, coefficients
+from transforms.workloads import engines, jobs, links
+from transforms.workloads.coefficients import UnknownCoefficientError, coefficient, coefficients, using
 from transforms.workloads.hardware import hardware
 from transforms.workloads.performance import performance
-from transforms.workloads.schema import HARDWARE
+from transforms.workloads.schema import HARDWARE, PERFORMANCE
 
 OFFERED = {
     "gpu_candidates": pl.List(pl.String),
@@ -57,60 +58,99 @@ def chat(**fields):
     return jobs.job(**(common | fields))
 
 
+# Round values, so that a new calibration leaves the sums below as they are.
+ROUND = {
+    "bandwidth_share.nvidia_hbm": 0.8,
+    "flops_share.hopper_hbm": 0.5,
+    "cache_share.paged": 0.5,
+    "attention_share.fused": 0.4,
+    "layer_overhead_us.graphs": 10.0,
+    "expert_layer_overhead_us.other": 40.0,
+    "expert_layer_overhead_us.unpacked": 10.0,
+    "step_overhead_ms.overlapped": 1.0,
+    "sequence_overhead_us.overlapped": 10.0,
+    "prefill_half_rate_tokens": 50.0,
+    "link_latency_us.nvlink": 10.0,
+    "link_rate_share.nvlink": 0.25,
+    "large_message_gain": 2.0,
+    "expert_flops_share": 0.5,
+    "awq_flops_factor": 0.5,
+    "ttft_prefills": 2.0,
+    "band_text_low.single_dense": 0.7,
+    "band_text_high.single_dense": 1.3,
+}
+
+
 def test_a_single_stream_adds_up():
     """Llama-3.1-8B at 16 bit on one H100 SXM, one user of 1,000 + 200 tokens.
 
-    Weights: 16.0605e9 / (3350e9 x 0.86) = 5.5747 ms. FLOPs: 2 x 8.0303e9 / (989.4e12 x 0.49) = 0.0331 ms; soft sum
-    (5.5747^1.5 + 0.0331^1.5)^(2/3) = 5.5764 ms. Cache: 1,100 x 131,072 / (3350e9 x 0.86 x 0.83) = 0.0603 ms.
-    Overhead: 32 x 0.020 + 2.8 + 0.007 = 3.447 ms. Step 9.0837 ms.
-    Prefill: (2 x 8.0303e9 x 1000 + 2 x 32 x 4096 x 1000 x 1000) / (484.8e12 x 1000 / 1025) + 3.44 = 37.95 ms.
-    Rate: 200 / (0.03795 + 200 x 0.0090837) = 107.8 tokens/s; first token 2 x 37.95 + 9.08 = 85.0 ms.
+    Weights: 16.0605e9 bytes less the table of words of 128,256 x 4,096 x 2, 1.0507e9: 15.0099e9 / (3350e9 x 0.8) =
+    5.6007 ms. Products: 2 x 7.50492e9 / (989.4e12 x 0.5) = 0.0303 ms. Cache: 1,100 x 131,072 / (2680e9 x 0.5) =
+    0.1076 ms. Host: 32 x 0.010 + 1 + 0.010 = 1.330 ms. Step 7.0686 ms.
+    Prompt: 2 x 6.97959e9 x 1,050 / 494.7e12 = 29.628 ms; attention 4 x 4,096 x 32 x 500 x 1,000 / (989.4e12 x 0.4) =
+    0.662 ms; host 1.320 ms: 31.611 ms. Rate 200 / (0.031611 + 200 x 0.0070686) = 138.38 tokens/s; first token
+    2 x 31.611 + 7.069 = 70.29 ms. Shares of 1.44534 s: weights 1.12014, prompt 0.03161.
     """
-    row = only(results(chat(), ("H100-SXM5-80GB", 1, "none")))
-    assert row["speed"] == pytest.approx(107.8, rel=0.002)
-    assert row["ttft_ms"] == pytest.approx(85.0, rel=0.002)
-    assert row["speed_low"] == pytest.approx(0.68 * 107.8, rel=0.002)
-    assert row["speed_high"] == pytest.approx(1.35 * 107.8, rel=0.002)
-    assert row["limiting_factor"] == "bandwidth"
-    assert row["flags"] == []
+    with using(ROUND):
+        row = only(results(chat(), ("H100-SXM5-80GB", 1, "none")))
+    assert row["speed"] == pytest.approx(138.38, rel=1e-4)
+    assert row["ttft_ms"] == pytest.approx(70.29, rel=1e-4)
+    assert row["speed_low"] == pytest.approx(0.7 * 138.38, rel=1e-4)
+    assert row["speed_high"] == pytest.approx(1.3 * 138.38, rel=1e-4)
+    assert row["time_weights_share"] == pytest.approx(1.12014 / 1.44534, rel=1e-4)
+    assert row["time_prefill_share"] == pytest.approx(0.03161 / 1.44534, rel=1e-3)
+    assert (row["limiting_factor"], row["engine"], row["flags"]) == ("bandwidth", "vLLM 0.8 and later", [])
 
 
 def test_a_split_over_nvlink_pays_for_its_all_reduces():
-    """Two H100: 64 all-reduces of 8 us + 8,192 bytes / (450e9 x 0.28 / 1 B/s) = 0.516 ms a step.
+    """Two H100: 64 exchanges of 10 us and, for each token, 8,192 bytes / (450e9 x 0.25) = 72.8 ns.
 
-    Weights (2.7874^1.5 + 0.0166^1.5)^(2/3) = 2.788, cache 0.030, overhead 3.447: step 6.781 ms.
+    Step: (5.6007 + 0.0303 + 0.1076) / 2 + 0.64 + 0.0047 + 1.33 = 4.8440 ms. Prompt: (29.628 + 0.662) / 2 + 64 x 1,000 x
+    72.8 ns / 2 + 0.64 + 1.32 = 19.436 ms. Rate 200 / (0.019436 + 200 x 0.004844) = 202.38 tokens/s.
     """
-    row = only(results(chat(), ("H100-SXM5-80GB", 2, "nvlink")), gpus=2)
-    prefill_s = (row["ttft_ms"] / 1e3 - 0.006781) / 2
-    assert 200 / row["speed"] == pytest.approx(prefill_s + 200 * 0.006781, rel=0.002)
+    with using(ROUND):
+        row = only(results(chat(), ("H100-SXM5-80GB", 2, "nvlink")), gpus=2)
+    assert row["speed"] == pytest.approx(202.38, rel=1e-4)
 
 
 def test_experts_are_read_as_far_as_they_are_touched():
-    """gpt-oss-120b, one user: 1 - (1 - 5.712 / 116.83) of the weights, not all of them."""
-    job = chat(model_id="gpt-oss-120b", weight_precision="mxfp4")
-    row = only(results(job, ("H200-SXM-141GB", 1, "none")))
-    stored = (114_701_598_720 * 4.25 + (116_829_156_672 - 114_701_598_720) * 16) / 8
-    read_s = stored * 5_711_982_912 / 116_829_156_672 / (4800e9 * 0.86)
-    overhead_s = 36 * 23e-6 + 2.8e-3
-    assert 1 / row["speed"] == pytest.approx(read_s + overhead_s, rel=0.12)
-    assert row["limiting_factor"] == "overhead"
+    """gpt-oss-120b on one H200: 4 of 128 experts for one user, 1 - (124 / 128)^16 = 39.8 % of them for 16.
+
+    Experts: 114.70e9 x 4.25 / 8 = 60.94e9 bytes, read in 15.869 ms at 3840e9; the rest as it is stored, less the table
+    of words (201,088 x 2,880 x 2 = 1.158e9). Host: 36 x (0.010 + 0.040 + 0.010 to unpack) + 1.
+    """
+    job = chat(model_id="gpt-oss-120b", weight_precision="mxfp4", context_tokens=1200)
+    experts_s = 114_701_598_720 * 4.25 / 8 / 3840e9
+    rest_s = (116_829_156_672 - 114_701_598_720 - 201_088 * 2_880) * 2 / 3840e9
+    with using({**ROUND, "sequence_overhead_us.overlapped": 0.0}):
+        one = only(results(job, ("H200-SXM-141GB", 1, "none")))
+        many = only(results(job.with_columns(concurrent_users=16.0), ("H200-SXM-141GB", 1, "none")))
+    reads = {n: 1 - (124 / 128) ** n for n in (1, 16)}
+    for n, row in ((1, one), (16, many)):
+        step_s = row["time_weights_share"] * 200 / row["speed"] / 200
+        assert step_s == pytest.approx(experts_s * reads[n] + rest_s, rel=0.01)
+        overhead_s = row["time_overhead_share"] / row["speed"]
+        assert overhead_s == pytest.approx(36 * 60e-6 + 1e-3, rel=1e-6)
 
 
 def test_one_fast_gpu_beats_a_split_over_pcie_for_a_voice():
-    """Qwen2.5-32B in FP8: 32.8e9 bytes a token; at most 102 tokens/s on an H100, 26 on an L40S, 53 on two of them."""
+    """Qwen2.5-32B in FP8: 32.8e9 bytes a token; at most 105 tokens/s on an H100, 27 on an L40S, 54 on two of them."""
     job = chat(model_id="qwen2.5-32b", weight_precision="fp8", context_tokens=8192, input_tokens=200)
     fast = only(results(job, ("H100-SXM5-80GB", 1, "none")))
     slow = results(job, ("L40S-48GB", 2, "pcie"))
-    assert 51 <= fast["speed"] <= 72
-    assert only(slow)["speed"] < 26
-    assert only(slow)["speed"] < only(slow, 2)["speed"] < 0.8 * 53
+    assert 51 <= fast["speed"] <= 80
+    assert only(slow)["speed"] < 27
+    assert only(slow)["speed"] < only(slow, 2)["speed"] < 0.8 * 54
 
 
 def test_two_24_gb_cards_and_their_ceilings():
-    """Llama-3.1-8B at 16 bit: at most 63 tokens/s on an RTX 4090 and 19 on an L4, estimate 0.5 to 0.75 of that."""
-    for key, ceiling in (("RTX4090-24GB", 63), ("L4-24GB", 19)):
+    """Llama-3.1-8B at 16 bit, 15.01e9 bytes a token: at most 67 tokens/s on an RTX 4090 and 20 on an L4.
+
+    Published runs of one stream reach 0.5 to 0.9 of that.
+    """
+    for key, ceiling in (("RTX4090-24GB", 67), ("L4-24GB", 20)):
         speed = only(results(chat(output_tokens=1000, input_tokens=100), (key, 1, "none")))["speed"]
-        assert 0.5 * ceiling < speed < 0.86 * ceiling
+        assert 0.5 * ceiling < speed < 0.92 * ceiling
 
 
 def test_fp8_on_a_card_without_fp8_units_is_flagged_and_gains_no_compute():
@@ -121,7 +161,7 @@ def test_fp8_on_a_card_without_fp8_units_is_flagged_and_gains_no_compute():
     assert eight["flags"] == ["weight_only"]
     assert native["flags"] == []
     assert eight["weights_gib"] < 0.6 * sixteen["weights_gib"]
-    step_gain_ms = sixteen["weights_gib"] * 1024**3 / 1.02 / (2039e9 * 0.86) * 1e3
+    step_gain_ms = sixteen["weights_gib"] * 1024**3 / (2039e9 * 0.86) * 1e3
     assert eight["ttft_ms"] > sixteen["ttft_ms"] - step_gain_ms
     peak_s = 2 * 8.03e9 * 8000 / 312e12
     assert eight["ttft_ms"] / 1e3 > 2 * peak_s
@@ -310,7 +350,8 @@ def test_the_order_of_the_input_does_not_matter():
         jobs.tier_jobs().sample(fraction=1, shuffle=True, seed=3),
         deck().sample(fraction=1, shuffle=True, seed=4),
     )
-    assert once.equals(again)
+    # sums of other lengths differ in the last digit
+    assert_frame_equal(once, again, rel_tol=1e-12)
 
 
 def test_an_unknown_coefficient_is_an_error():
@@ -323,3 +364,60 @@ def test_a_prompt_that_is_cached_whole_still_takes_a_step():
     row = only(results(chat(cached_input_share=1.0), ("H100-SXM5-80GB", 1, "none")))
     part = only(results(chat(cached_input_share=0.9), ("H100-SXM5-80GB", 1, "none")))
     assert 0 < row["ttft_ms"] < part["ttft_ms"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "date", "engine_id"),
+    [
+        ("vllm", "0.5.4", "2026-01", "vllm_2023"),
+        ("vLLM", "2024", "2024-10", "vllm_2023"),
+        ("vllm", "0.6.3.post1", "2026-01", "vllm_06"),
+        ("vllm", "0.11.0", "2025-11", "vllm_v1"),
+        ("vllm", None, "2026-02", "vllm_v1"),
+        ("vllm (optimum-neuron)", "2026-03", "2026-03", "neuron_vllm"),
+        ("TensorRT-LLM", "0.9.0", "2024-04", "trt_static"),
+        ("tensorrt-llm", "0.10.0", "2024-06", "trt_inflight"),
+        ("tensorrt-llm", "1.2.0rc6", "2026-01", "trt_v1"),
+        ("tensorrt-llm", "", "2025-09-09", "trt_pytorch"),
+        ("llama.cpp", "b9775 / 7529fdaaf", "2026", "llama_2025"),
+        ("llama.cpp", "2024-05", "2024-05-12", "llama_2023"),
+        ("deepspeed/optimum-habana", "2024", "2024-10", "habana"),
+        ("SGLang", "0.5.9", None, "sglang"),
+        (None, None, None, "other"),
+        ("engine of tomorrow", "99", "soon", "other"),
+    ],
+)
+def test_an_engine_is_known_by_its_release_or_else_by_the_date(engine, version, date, engine_id):
+    text = dict.fromkeys(("engine", "engine_version", "date"), pl.String)
+    row = pl.DataFrame([{"engine": engine, "engine_version": version, "date": date}], schema=text)
+    assert engines.with_engine(row)["engine_id"].item() == engine_id
+
+
+def test_an_all_reduce_through_the_host_collapses_with_the_number_of_gpus():
+    """Measured with 16 MB: L40S 9.4, 1.2, 0.57 GB/s for 2, 4, 8 GPUs, Arc B60 9.7, 6.6, 5.7; the means of the two are
+    9.5, 2.8 and 1.8. A board with HBM keeps its 2 (n - 1) / n.
+    """
+    rows = pl.DataFrame(
+        {
+            "gpus_per_replica": [2.0, 4.0, 8.0] * 2,
+            "link": ["pcie"] * 6,
+            "link_gb_per_s": [64.0] * 6,
+            "hardware_class": ["datacenter_gddr"] * 3 + ["nvidia_hbm"] * 3,
+            "engine_id": ["vllm_v1"] * 6,
+        }
+    )
+    with using({"link_rate_share.pcie": 0.4}):
+        rates = rows.select(links.all_reduce_bytes_per_s() / 1e9).to_series().to_list()
+    assert rates == pytest.approx([9.5, 2.8, 1.8, 12.8, 32 * 0.4 / 1.5, 32 * 0.4 / 1.75], rel=0.02)
+
+
+def test_the_shares_of_the_time_sum_to_1_and_need_no_memory_that_fits():
+    shares = [name for name in PERFORMANCE if name.startswith("time_")]
+    rows = performance(jobs.tier_jobs().filter(pl.col("task").is_in(["serve", "batch", "embed"])), deck())
+    known = rows.filter(pl.col("speed").is_not_null())
+    assert len(shares) == 6
+    assert known.height > 100
+    assert known.select(pl.sum_horizontal(shares)).to_series().to_list() == pytest.approx(
+        [1.0] * known.height
+    )
+    assert (known.select(pl.min_horizontal(shares)).to_series() >= 0).all()

@@ -1,140 +1,262 @@
-"""Speed of text generation: the time of one decode step and of a prefill, in seconds, for one replica.
+"""Speed of text generation: where the time of one replica goes, in seconds, for one decode step and for prompts.
 
-The form is that of the throughput study, section 1; the coefficients are its simple version (section 8), and
-the all-reduce over PCIe is its section 5. All functions return expressions over the columns that
-`with_speed_terms` adds to one row per job, hardware and layout.
+The time of a step is a sum: weights that are read, caches that are read, products, exchange between GPUs, and time
+in which no weight moves. In a batch of n sequences
+
+    step(n)   = dense_read + expert_read * touched(n) + link_latency + step_overhead
+                + n * (token_compute + cache_read + token_link + sequence_overhead)
+    touched(n) = 1 - (1 - expert_share) ** n        share of the routed experts that n tokens meet
+    prompt(n) = prompt_start + n * (prompt_compute + prompt_attention + prompt_link)
+
+and a request of o output tokens takes prompt + o * step. An engine that batches in flight lets prompts share the steps
+of others; alone, or in a static batch, a prompt is no faster than one reading of all weights and pays its own steps.
+Form and evidence: throughput study, sections 1 to 7. Memory and products do not overlap: a soft maximum of the two
+fits worse than their sum. `with_speed_terms` adds the terms as columns; the other functions are expressions over them.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from transforms.workloads import precision, sizing
-from transforms.workloads.coefficients import coefficient, coefficients
+from transforms.workloads import cache, kernels, links, weights
+from transforms.workloads.coefficients import coefficient
 
 _SPLIT = pl.col("gpus_per_replica")
+_IS_DATA_PARALLEL = pl.col("is_attention_data_parallel")
+_ACTIVATION_BYTES = 2
+# An exchange of tokens: 8-bit activations out and 16-bit results back, per value and direction.
+_EXCHANGED_BYTES = 1.5
+TERMS = (
+    "dense_read_s",
+    "expert_read_s",
+    "expert_share",
+    "token_compute_s",
+    "cache_read_s",
+    "link_latency_s",
+    "token_link_s",
+    "step_overhead_s",
+    "sequence_overhead_s",
+    "prompt_start_s",
+    "prompt_compute_s",
+    "prompt_attention_s",
+    "prompt_link_s",
+    "new_prompt_tokens",
+)
 
 
 def with_speed_terms(rows: pl.DataFrame) -> pl.DataFrame:
-    """Adds the terms of a step that do not depend on how many sequences run together.
+    """Adds TERMS: seconds of one replica, with `stored_bytes` of the model.
 
-    Columns added: stored_bytes; active_share of the parameters; bytes_per_s and flops_per_s that one GPU reaches;
-    kv_read_bytes_per_sequence per GPU; link_latency_s and link_bytes_per_s of an all-reduce (null without a split
-    or for an unknown link); overhead_s per step; one_prefill_s of one prompt.
+    Columns read: those of `models.geometry()`, `precision.with_formats`, `engines.with_engine` and of a GPU;
+    input_tokens, output_tokens, cached_input_share, gpus_per_replica, link, link_gb_per_s, kv_precision as it is
+    used, power_share (as `kernels.power_share`), is_attention_data_parallel (experts are spread over the GPUs, and each
+    keeps attention and dense layers for its own sequences), top_k (experts of a token), is_tuned (for a vendor or
+    MLPerf), is_early_build (not a release).
     """
-    of_class = pl.col("hardware_class")
-    bandwidth_share = of_class.replace_strict(coefficients("bandwidth_share"), default=None)
-    flops_share = of_class.replace_strict(coefficients("flops_share"), default=None)
-    is_unpacked = pl.col("flops_factor_id") == "awq_flops_factor"
-    unpacked = pl.when(is_unpacked.fill_null(False)).then(coefficient("awq_flops_factor")).otherwise(1.0)
-    expert = pl.when("is_moe").then(coefficient("moe_flops_factor")).otherwise(1.0)
-    mean_tokens = pl.col("input_tokens") + coefficient("mean_output_in_cache") * pl.col("output_tokens")
-    layer_s = coefficient("layer_overhead_us") * 1e-6
-    moe_layer_s = pl.when("is_moe").then(coefficient("moe_layer_overhead_us") * 1e-6).otherwise(0.0)
+    rows = rows.with_columns(stored_bytes=weights.weight_bytes()).with_columns(_amounts())
     rows = rows.with_columns(
-        stored_bytes=sizing.weight_bytes(),
-        active_share=pl.col("params_active") / pl.col("params_total"),
-        bytes_per_s=pl.col("memory_bandwidth_gb_per_s") * 1e9 * bandwidth_share,
-        flops_per_s=precision.compute_tflops() * 1e12 * flops_share * unpacked * expert,
-        kv_read_bytes_per_sequence=sizing.state_gib(pl.lit(1.0), mean_tokens) * sizing.GIB,
-        link_latency_s=_link_latency_s(),
-        link_bytes_per_s=_link_bytes_per_s(),
-        overhead_s=pl.col("num_layers") * (layer_s + moe_layer_s) + coefficient("step_overhead_ms") * 1e-3,
+        bytes_per_s=kernels.bytes_per_s(),
+        cache_bytes_per_s=kernels.cache_bytes_per_s(),
+        flops_per_s=kernels.flops_per_s(),
+        attention_flops_per_s=kernels.attention_flops_per_s(),
+        cached_attention_flops_per_s=kernels.cached_attention_flops_per_s(),
+        prompt_gain=kernels.prompt_gain(),
     )
-    return rows.with_columns(one_prefill_s=prefill_s(pl.lit(1.0)))
+    rows = rows.with_columns(_step_terms()).with_columns(_prompt_terms())
+    return rows.drop(_AMOUNTS)
 
 
-def _link_latency_s() -> pl.Expr:
-    by_link = coefficients("link_latency_us")
-    return pl.col("link").replace_strict(by_link, default=None, return_dtype=pl.Float64) * 1e-6
+_AMOUNTS = (
+    "bytes_per_s",
+    "cache_bytes_per_s",
+    "flops_per_s",
+    "attention_flops_per_s",
+    "cached_attention_flops_per_s",
+    "prompt_gain",
+    "routed_bytes",
+    "dense_bytes",
+    "routed_params",
+    "dense_params",
+    "prompt_dense_params",
+    "kept_bytes",
+)
 
 
-def _link_bytes_per_s() -> pl.Expr:
-    """Payload of an all-reduce over its time: by the data sheet for fast links, by measurement for PCIe."""
-    gpus = _SPLIT
-    one_way = pl.col("link_gb_per_s") / 2 * coefficient("link_rate_share")
-    fast = one_way / (2 * (gpus - 1) / gpus)
-    pcie_table = {float(n): rate for n, rate in coefficients("pcie_allreduce_gb_per_s").items()}
-    slowest = min(pcie_table.values())
-    pcie = gpus.replace_strict(pcie_table, default=slowest, return_dtype=pl.Float64)
-    is_fast = pl.col("link").is_in(["nvlink", "xgmi"])
-    rate = pl.when(is_fast).then(fast).when(pl.col("link") == "pcie").then(pcie)
-    return pl.when(gpus > 1).then(rate * 1e9)
+def _amounts() -> list[pl.Expr]:
+    """Bytes and parameters that a step moves: the table of input words, vision tower and draft head stay out of it."""
+    routed = pl.col("params_routed")
+    share = ((pl.col("params_active") - pl.col("params_total") + routed) / routed).clip(1e-4, 1)
+    share = pl.when(pl.col("is_moe") & (routed > 0)).then(share).otherwise(1.0)
+    routed_bytes = routed * pl.col("routed_expert_bits") / 8
+    table = pl.col("params_embed") - pl.col("params_head")
+    unread_bits = (
+        table * pl.col("embedding_bits")
+        + (pl.col("params_vision") + pl.col("params_vision_extra")) * pl.col("vision_bits")
+        + pl.col("params_draft") * pl.col("draft_bits")
+    )
+    dense_bytes = pl.col("stored_bytes") - routed_bytes - unread_bits / 8
+    active_routed = routed * share
+    dense = pl.col("params_active") - table - active_routed
+    mean_tokens = pl.col("input_tokens") + coefficient("mean_output_in_cache") * pl.col("output_tokens")
+    spread = cache.kv_bytes(mean_tokens) / _SPLIT
+    return [
+        share.alias("expert_share"),
+        routed_bytes.alias("routed_bytes"),
+        dense_bytes.clip(lower_bound=0.01 * pl.col("stored_bytes")).alias("dense_bytes"),
+        active_routed.alias("routed_params"),
+        dense.clip(lower_bound=1e7).alias("dense_params"),
+        (dense - pl.col("params_head")).clip(lower_bound=1e7).alias("prompt_dense_params"),
+        pl.when(_IS_DATA_PARALLEL).then(spread).otherwise(cache.held_bytes(mean_tokens)).alias("kept_bytes"),
+    ]
 
 
-def _soft_maximum(a: pl.Expr, b: pl.Expr) -> pl.Expr:
-    power = coefficient("soft_maximum_power")
-    return (a**power + b**power) ** (1 / power)
+def _step_terms() -> list[pl.Expr]:
+    layers = pl.col("num_layers")
+    dense_split = pl.when(_IS_DATA_PARALLEL).then(1.0).otherwise(_SPLIT)
+    exchanges = 2 * layers
+    is_split = _SPLIT > 1
+    latency = links.latency_s() * pl.when(_IS_DATA_PARALLEL).then(2.0).otherwise(1.0)
+    return [
+        (pl.col("dense_bytes") / (pl.col("bytes_per_s") * dense_split)).alias("dense_read_s"),
+        (pl.col("routed_bytes") / (pl.col("bytes_per_s") * _SPLIT)).alias("expert_read_s"),
+        (_flops("dense_params") / _SPLIT).alias("token_compute_s"),
+        (pl.col("kept_bytes") * kernels.cache_reads() / pl.col("cache_bytes_per_s")).alias("cache_read_s"),
+        pl.when(is_split).then(exchanges * latency).otherwise(0.0).alias("link_latency_s"),
+        pl.when(is_split).then(exchanges * _exchange_s()).otherwise(0.0).alias("token_link_s"),
+        (layers * kernels.layer_overhead_s() + kernels.step_overhead_s()).alias("step_overhead_s"),
+        kernels.sequence_overhead_s().alias("sequence_overhead_s"),
+        (pl.col("input_tokens") * (1 - pl.col("cached_input_share"))).alias("new_prompt_tokens"),
+    ]
+
+
+def _flops(dense: str) -> pl.Expr:
+    """Seconds of one GPU for the products of one token with the weights; experts come in small pieces."""
+    routed = pl.col("routed_params") / coefficient("expert_flops_share")
+    return 2 * (pl.col(dense) + routed) / pl.col("flops_per_s")
+
+
+def _exchange_s() -> pl.Expr:
+    """Seconds that one token adds to one exchange between the GPUs of a replica."""
+    hidden = pl.col("hidden_size")
+    reduced = hidden * _ACTIVATION_BYTES / links.all_reduce_bytes_per_s()
+    receivers = pl.min_horizontal("top_k", _SPLIT - 1)
+    sent = hidden / _SPLIT * receivers * _EXCHANGED_BYTES / links.all_to_all_bytes_per_s()
+    return pl.when(_IS_DATA_PARALLEL).then(sent).otherwise(reduced)
+
+
+def _prompt_terms() -> list[pl.Expr]:
+    tokens = pl.col("new_prompt_tokens")
+    token_s = _flops("prompt_dense_params") / pl.col("prompt_gain") / _SPLIT
+    start_s = 2 * pl.col("prompt_dense_params") / (pl.col("flops_per_s") * pl.col("prompt_gain") * _SPLIT)
+    width = (pl.col("num_attention_heads") * pl.col("head_dim")).fill_null(pl.col("hidden_size"))
+    full = pl.col("full_layers").fill_null(pl.col("num_layers"))
+    # A new token attends to half of its own chunk on average, and to all that was in the cache before the chunk.
+    own = pl.min_horizontal(tokens, pl.lit(coefficient("prefill_chunk_tokens"))) / 2
+    before = pl.col("input_tokens") * pl.col("cached_input_share") + tokens / 2 - own
+    in_window = pl.min_horizontal(own + before, "window_tokens").fill_null(0.0)
+    windowed = pl.when(pl.col("window_bytes_per_token") > 0).then(pl.col("num_layers") - full).otherwise(0.0)
+    causal_s = (full * own + windowed * in_window) / pl.col("attention_flops_per_s")
+    attention_s = 4 * width * (causal_s + full * before / pl.col("cached_attention_flops_per_s"))
+    return [
+        (start_s * coefficient("prefill_half_rate_tokens")).alias("prompt_start_s"),
+        (token_s * tokens).alias("prompt_compute_s"),
+        (attention_s * tokens / _SPLIT).alias("prompt_attention_s"),
+        (pl.col("token_link_s") * tokens / links.large_message_gain()).alias("prompt_link_s"),
+    ]
 
 
 def weight_read_s(sequences: pl.Expr) -> pl.Expr:
     """Seconds to read the weights that a step of so many sequences touches: all of a dense model."""
-    touched = pl.when("is_moe").then(1 - (1 - pl.col("active_share")) ** sequences).otherwise(1.0)
-    return pl.col("stored_bytes") * touched / (pl.col("bytes_per_s") * _SPLIT)
+    touched = 1 - (1 - pl.col("expert_share")) ** sequences
+    return pl.col("dense_read_s") + pl.col("expert_read_s") * touched
 
 
-def multiply_s(tokens: pl.Expr) -> pl.Expr:
-    """Seconds to multiply so many tokens with the active weights."""
-    return 2 * pl.col("params_active") * tokens / (pl.col("flops_per_s") * _SPLIT)
-
-
-def cache_read_s(sequences: pl.Expr) -> pl.Expr:
-    """Seconds to read the cache of so many sequences of mean age."""
-    rate = pl.col("bytes_per_s") * coefficient("kv_read_share")
-    return sequences * pl.col("kv_read_bytes_per_sequence") / rate
-
-
-def link_s(tokens: pl.Expr) -> pl.Expr:
-    """Seconds of the two all-reduces of each layer; 0 for one GPU, null for an unknown link."""
-    payload = tokens * pl.col("hidden_size") * 2
-    each = pl.col("link_latency_s") + payload / pl.col("link_bytes_per_s")
-    return pl.when(_SPLIT > 1).then(2 * pl.col("num_layers") * each).otherwise(0.0)
+def link_s(sequences: pl.Expr) -> pl.Expr:
+    """Seconds of the two exchanges of each layer in a step; 0 for one GPU, null for an unknown link."""
+    return pl.col("link_latency_s") + sequences * pl.col("token_link_s")
 
 
 def engine_s(sequences: pl.Expr) -> pl.Expr:
     """Seconds of a step in which no weight moves: launches, scheduling, sampling."""
-    return pl.col("overhead_s") + sequences * coefficient("sequence_overhead_us") * 1e-6
+    return pl.col("step_overhead_s") + sequences * pl.col("sequence_overhead_s")
 
 
 def step_s(sequences: pl.Expr) -> pl.Expr:
     """Seconds of one decode step of so many sequences together."""
-    weights = _soft_maximum(weight_read_s(sequences), multiply_s(sequences))
-    return weights + cache_read_s(sequences) + link_s(sequences) + engine_s(sequences)
+    moved = sequences * (pl.col("token_compute_s") + pl.col("cache_read_s"))
+    return weight_read_s(sequences) + moved + link_s(sequences) + engine_s(sequences)
+
+
+def _products_s(requests: pl.Expr) -> pl.Expr:
+    return pl.col("prompt_start_s") + requests * pl.col("prompt_compute_s")
+
+
+def prompt_s(requests: pl.Expr) -> pl.Expr:
+    """Seconds of so many prompts that are read by themselves, in chunks."""
+    chunks = (requests * pl.col("new_prompt_tokens") / coefficient("prefill_chunk_tokens")).ceil()
+    weights_s = pl.col("dense_read_s") + pl.col("expert_read_s")
+    products = pl.when(_products_s(requests) > weights_s).then(_products_s(requests)).otherwise(weights_s)
+    exchanged = requests * (pl.col("prompt_attention_s") + pl.col("prompt_link_s"))
+    return products + exchanged + chunks * (pl.col("link_latency_s") + pl.col("step_overhead_s"))
+
+
+def shared_prompt_s(requests: pl.Expr) -> pl.Expr:
+    """Seconds that so many prompts add to the steps of other sequences."""
+    return _products_s(requests) + requests * (pl.col("prompt_attention_s") + pl.col("prompt_link_s"))
 
 
 def prefill_s(requests: pl.Expr) -> pl.Expr:
-    """Seconds to read the uncached part of so many prompts, attention to the cached part included.
-
-    A prefill of few tokens runs below the full rate (T0), and none is faster than one reading of the weights.
-    Layers with a sliding window or a recurrent state are left out of the attention term.
-    """
-    new_tokens = pl.col("input_tokens") * (1 - pl.col("cached_input_share")) * requests
-    attention = 2 * pl.col("full_layers") * pl.col("hidden_size") * pl.col("input_tokens")
-    flops_per_token = 2 * pl.col("params_active") + attention
-    slowed_tokens = new_tokens + coefficient("prefill_half_rate_tokens")
-    compute = flops_per_token * slowed_tokens / (pl.col("flops_per_s") * _SPLIT)
-    all_weights = pl.col("stored_bytes") / (pl.col("bytes_per_s") * _SPLIT)
-    steps = (new_tokens / coefficient("prefill_chunk_tokens")).ceil()
-    return pl.max_horizontal(compute, all_weights) + link_s(new_tokens) + steps * pl.col("overhead_s")
+    """Seconds of the prompts of a batch, as the engine batches; one request alone shares no steps."""
+    is_shared = pl.col("shares_steps") & (requests > 1)
+    return pl.when(is_shared).then(shared_prompt_s(requests)).otherwise(prompt_s(requests))
 
 
 def user_tokens_per_s(users: pl.Expr) -> pl.Expr:
     """Output tokens per second that each of so many users gets, the prefills of the others included."""
     output = pl.col("output_tokens")
-    return output / (users * pl.col("one_prefill_s") + output * step_s(users))
+    return output / (prefill_s(users) + output * step_s(users))
 
 
 def first_token_s(users: pl.Expr) -> pl.Expr:
-    """Seconds to the first token: one request ahead, the own prefill, one step."""
-    return coefficient("ttft_prefills") * pl.col("one_prefill_s") + step_s(users)
+    """Seconds to the first token: one request ahead, the own prefill, one step. Time in a queue is not in it."""
+    return coefficient("ttft_prefills") * prompt_s(pl.lit(1.0)) + step_s(users)
 
 
 def batch_tokens_per_s(sequences: pl.Expr) -> pl.Expr:
     """Output tokens per second of one replica that keeps so many sequences in flight."""
-    output = pl.col("output_tokens")
-    return sequences * output / (prefill_s(sequences) + output * step_s(sequences))
+    return sequences * user_tokens_per_s(sequences)
 
 
 def prefill_tokens_per_s(sequences: pl.Expr) -> pl.Expr:
     """Input tokens per second of one replica that only reads, so many prompts at a time."""
-    return sequences * pl.col("input_tokens") / prefill_s(sequences)
+    return sequences * pl.col("input_tokens") / prompt_s(sequences)
+
+
+def time_shares(sequences: pl.Expr, output_tokens: pl.Expr) -> dict[str, pl.Expr]:
+    """Returns where the time of a request goes, as shares that sum to 1.
+
+    They are weights, cache, compute, link, overhead and prefill. `output_tokens` of 0: a job that only reads.
+    """
+    of_step = {
+        "weights": weight_read_s(sequences),
+        "cache": sequences * pl.col("cache_read_s"),
+        "compute": sequences * pl.col("token_compute_s"),
+        "link": link_s(sequences),
+        "overhead": engine_s(sequences),
+    }
+    total = _request_s(sequences, output_tokens)
+    shares = {name: output_tokens * seconds / total for name, seconds in of_step.items()}
+    return {**shares, "prefill": _prompts_s(sequences, output_tokens) / total}
+
+
+def prompt_link_share(sequences: pl.Expr, output_tokens: pl.Expr) -> pl.Expr:
+    """The part of the prefill share in which GPUs exchange their results of the prompts."""
+    return sequences * pl.col("prompt_link_s") / _request_s(sequences, output_tokens)
+
+
+def _prompts_s(sequences: pl.Expr, output_tokens: pl.Expr) -> pl.Expr:
+    return pl.when(output_tokens > 0).then(prefill_s(sequences)).otherwise(prompt_s(sequences))
+
+
+def _request_s(sequences: pl.Expr, output_tokens: pl.Expr) -> pl.Expr:
+    return _prompts_s(sequences, output_tokens) + output_tokens * step_s(sequences)
