@@ -418,6 +418,134 @@ def test_what_the_bill_assumed_is_flagged() -> None:
     }
 
 
+# --- how sure it is ---------------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_price_of_storage_makes_the_total_at_least_and_the_high_end_says_how_much() -> None:
+    unknown = {"storage_usd_per_gb_month": None, "price_usd_per_instance_hour": 2.9}
+    deck = offers({"storage_usd_per_gb_month": 0.1}, unknown)
+    table = ranked(deck, changes=DEMAND | {"storage_gb": 500.0}).ranking
+    assert table.select("offering_id", "is_lower_bound", "bill_state").rows() == [
+        ("o1", True, "bounded"),
+        ("o0", False, "exact"),
+    ]
+    ends = [table[f"total_{end}usd"].to_list() for end in ("low_", "", "high_")]
+    # 500 GB at 0.05 to 0.20 are 25 to 100; the total has none of it
+    assert ends == [pytest.approx([low, 2240.0]) for low in (2117.0, 2117.0, 2217.0)]
+
+
+def test_a_bill_with_ends_far_apart_goes_behind_those_of_equal_price() -> None:
+    # a quarter hour of work: an unknown step may be a second; the other step is an hour and its storage unknown
+    wide = {"offering_id": "a", "billing_increment_s": None}
+    narrow = {"offering_id": "z", "billing_increment_s": 3600, "storage_usd_per_gb_month": None}
+    deck = offers(wide, narrow)
+    changes = JOB_CHANGES | {"work_quantity": 0.25e6, "storage_gb": 0.001}
+    table = ranked(deck, layouts(deck, tier_id="batch-8b-fp8"), changes).ranking
+    assert table["offering_id"].to_list() == ["z", "a"]
+    # with two hours of work the ends are close, and the ids decide
+    longer = changes | {"work_quantity": 2e6}
+    assert ids(ranked(deck, layouts(deck, tier_id="batch-8b-fp8"), longer)) == ["a", "z"]
+
+
+def test_the_speed_band_of_a_job_is_time_and_of_a_demand_copies() -> None:
+    deck = offers({})
+    row = ranked(deck, layouts(deck, tier_id="batch-8b-fp8"), JOB_CHANGES).ranking.to_dicts()[0]
+    # 20 hours at 3.00 for 20 million tokens; 16.67 and 25 hours at the ends of the band
+    ends = [row["objective_low_usd"], row["objective_usd"], row["objective_high_usd"]]
+    assert ends == pytest.approx([2.5, 3.0, 3.75])
+    for certain, high in ((8.0, 2190.0), (4.0, 4380.0), (3.0, 6570.0), (None, None)):
+        speeds = layouts(deck, {"certain_users_per_replica": certain})
+        row = ranked(deck, speeds).ranking.to_dicts()[0]
+        assert (row["objective_low_usd"], row["objective_high_usd"]) == pytest.approx((2190.0, high))
+
+
+def test_the_break_even_use_of_a_commitment_is_against_the_best_other_way_on_the_same_hardware() -> None:
+    reserved = {"purchase": "reserved", "term_months": 12, "price_usd_per_instance_hour": 1.2}
+    spot = {"purchase": "spot", "interruptions_per_hour": 0.0, "price_usd_per_instance_hour": 2.0}
+    other = {"gpu_candidates": ["A100-SXM4-80GB"], "price_usd_per_instance_hour": 0.1}
+    names = "commitment_break_even_share", "commitment_break_even_hours"
+
+    def found(*rows: dict[str, Any], kinds: list[str]) -> tuple[float | None, float | None]:
+        deck = offers(reserved, *rows)
+        changes = JOB_CHANGES | {"purchase_kinds": kinds}
+        table = ranked(deck, layouts(deck, tier_id="batch-8b-fp8"), changes).ranking
+        assert table.filter(pl.col("offering_id") != "o0").select(names).null_count().row(0) == (
+            (len(table) - 1,) * 2
+        )
+        return table.filter(offering_id="o0").select(names).row(0)
+
+    assert found({}, kinds=["on_demand", "reserved"]) == pytest.approx((0.4, 0.4 * 8760))
+    assert found({}, spot, kinds=["on_demand", "reserved", "spot"]) == pytest.approx((0.6, 0.6 * 8760))
+    # spot that the job does not take is no other way, nor is other hardware
+    assert found({}, spot, kinds=["on_demand", "reserved"]) == pytest.approx((0.4, 0.4 * 8760))
+    assert found(other, kinds=["on_demand", "reserved"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("spot", "other_usd", "deadline_hours", "is_sensitive"),
+    [
+        ({}, 1.1, 48.0, True),  # 20 hours cost 20.20 to 25.00 with losses, the other offer 22
+        ({}, 1.3, 48.0, False),
+        ({}, 1.0, 48.0, False),
+        ({}, 1.3, 24.0, True),  # 25 hours with a loss each two hours are too late
+        ({"interruptions_per_hour": 0.05}, 1.1, 48.0, False),
+    ],
+)
+def test_spot_is_sensitive_where_an_assumed_rate_decides(
+    spot: dict[str, Any], other_usd: float, deadline_hours: float, is_sensitive: bool
+) -> None:
+    deck = offers(
+        {"purchase": "spot", "price_usd_per_instance_hour": 1.0} | spot,
+        {"price_usd_per_instance_hour": other_usd},
+    )
+    changes = JOB_CHANGES | {"checkpoint_interval_min": 60.0, "deadline_hours": deadline_hours}
+    table = ranked(deck, layouts(deck, tier_id="batch-8b-fp8"), changes).ranking
+    rows = {row["offering_id"]: row for row in table.to_dicts()}
+    assert rows["o0"]["is_spot_sensitive"] is is_sensitive
+    assert rows["o1"]["is_spot_sensitive"] is False
+    # a minute to write and twenty hours between losses: sqrt(2 x 1/60 x 20) hours and 0.7 % more, less the minute
+    assert rows["o0"]["checkpoint_advice_min"] == pytest.approx(48.33, abs=0.01)
+    assert rows["o1"]["checkpoint_advice_min"] is None
+
+
+SURVIVALS = ("survives_slower", "survives_faster", "survives_loss")
+
+
+def survivals(*more: dict[str, Any], a100_rate: float = 2e6, a100_usd: float = 5.0) -> tuple[bool, ...]:
+    """One H100 at 2.00 needs 22.2 of 24 hours and leads at 44.40; an A100 needs 10 hours unless said otherwise."""
+    a100 = {"gpu_candidates": ["A100-SXM4-80GB"], "price_usd_per_instance_hour": a100_usd}
+    deck = offers({"price_usd_per_instance_hour": 2.0}, a100, *more)
+    rate = {"o0": 0.9e6, "o1": a100_rate}
+    speeds = layouts(
+        deck, *({"of": of, "rate_per_hour": one} for of, one in rate.items()), tier_id="batch-8b-fp8"
+    )
+    table = ranked(deck, speeds, JOB_CHANGES | {"max_gpus": 1.0}).ranking
+    assert table["offering_id"][0] == "o0"
+    assert table.slice(1).select(SURVIVALS).null_count().row(0) == (len(table) - 1,) * 3
+    return table.select(SURVIVALS).row(0)
+
+
+def test_what_the_first_place_survives_in_a_job() -> None:
+    # a fifth slower it is too late, and without it the other GPU leads
+    assert survivals() == (False, True, False)
+    # another offer of the same GPU takes its place
+    assert survivals({"price_usd_per_instance_hour": 2.1}) == (False, True, True)
+    # an A100 that is a fifth too slow today is cheaper once all are a quarter faster
+    assert survivals(a100_rate=0.7e6, a100_usd=1.0) == (False, False, False)
+
+
+def test_what_the_first_place_survives_in_a_demand() -> None:
+    deck = offers({}, {"gpu_candidates": ["A100-SXM4-80GB"], "price_usd_per_instance_hour": 5.0})
+
+    def slower(speed: float, users: float = 8.0) -> bool:
+        speeds = layouts(deck, {"of": "o0", "speed": speed, "users_per_replica": users}, {"of": "o1"})
+        return bool(ranked(deck, speeds).ranking["survives_slower"][0])
+
+    # 24.9 of 20 tokens/s leave no fifth of slack: six users of eight, and two copies cost more than the A100
+    assert (slower(25.1), slower(24.9)) == (True, False)
+    assert slower(24.9, users=10.0)
+
+
 # --- near misses ------------------------------------------------------------------------------------------------------
 
 

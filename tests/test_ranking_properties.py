@@ -248,6 +248,63 @@ def test_the_order_of_the_input_does_not_matter(changes: dict[str, Any], deck: D
         assert all(all(row) for row in floats.rows()), floats
 
 
+def misplaced(table: pl.DataFrame) -> set[str]:
+    """Returns what is wrong with the order and the bounds of a ranking of one job."""
+    found = set()
+    by_price = table.filter(~pl.col("is_headline"), pl.col("would_lead_if").fill_null("") == "")
+    usd = [float(f"{one:.3g}") for one in by_price["objective_usd"]]
+    if table["is_headline"].any() and usd != sorted(usd):
+        found.add("order")
+    for row in table.to_dicts():
+        low, total, high = (row[f"total_{end}usd"] for end in ("low_", "", "high_"))
+        slow, fast = row["objective_high_usd"], row["objective_low_usd"]
+        wrong = {
+            "total": not low - 1e-6 <= total <= high + 1e-6,
+            "speed": not fast - 1e-6 <= row["objective_usd"]
+            or (slow is not None and slow < row["objective_usd"] - 1e-6),
+            "state": (row["bill_state"] == "exact") != (low == high),
+            "survival": row["is_headline"] != (row["survives_slower"] is not None),
+        }
+        found |= {name for name, is_wrong in wrong.items() if is_wrong}
+    return found
+
+
+@KINDS
+@FEW
+@given(deck=decks(is_wild=True))
+def test_the_ends_lie_around_the_bill_and_the_order_goes_by_the_objective(
+    changes: dict[str, Any], deck: Deck
+) -> None:
+    rows = [row | {"evidence": "live"} for row in deck[0]]
+    band = {"rate_low_per_hour": 0.8, "rate_high_per_hour": 1.2}
+    speeds = [
+        one | {name: one["rate_per_hour"] and one["rate_per_hour"] * factor for name, factor in band.items()}
+        for one in deck[1]
+    ]
+    changes = changes | {"storage_gb": 50.0, "egress_gb_per_month": 30.0}
+    assert misplaced(run((rows, speeds), changes).ranking) == set()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("total_low_usd", 1e9, "total"),
+        ("total_high_usd", 0.0, "total"),
+        ("objective_low_usd", 1e9, "speed"),
+        ("objective_high_usd", 0.0, "speed"),
+        ("bill_state", "bounded", "state"),
+        ("survives_slower", None, "survival"),
+    ],
+)
+def test_the_check_sees_a_wrong_bound(column: str, value: object, expected: str) -> None:
+    table = ranked(offers({}, {"price_usd_per_instance_hour": 4.0})).ranking
+    assert misplaced(table) == set()
+    dtype = table.schema[column]
+    assert expected in misplaced(table.with_columns(pl.lit(value, dtype).alias(column)))
+    three = ranked(offers({}, *({"price_usd_per_instance_hour": usd} for usd in (4.0, 5.0)))).ranking
+    assert "order" in misplaced(pl.concat([three.head(1), three.tail(2).reverse()]))
+
+
 TIGHTER: list[dict[str, Any]] = [
     {"max_gpus": 2.0},
     {"hosts_allowed": "no_peer"},
@@ -471,6 +528,16 @@ def test_a_job_far_below_the_term_never_takes_the_commitment() -> None:
     round_the_clock = ranked(deck, layouts(deck), DEMAND).ranking
     assert round_the_clock["offering_id"].to_list() == ["o1", "o0"]
     assert round_the_clock["commitment_usd"].to_list() == [0, 0]
+
+
+@pytest.mark.parametrize(("used_hours", "first"), [(240.0, "o0"), (250.0, "o1")])
+def test_reserved_wins_above_its_break_even_and_loses_below(used_hours: float, first: str) -> None:
+    deck = offers({}, {"purchase": "reserved", "term_months": 12, "price_usd_per_instance_hour": 1.0})
+    table = ranked(deck, changes=DEMAND | {"hours_per_month": used_hours, "work_quantity": 1e6}).ranking
+    assert table["offering_id"][0] == first
+    # a third of the hours of the term: 243 in a month
+    (share,) = table.filter(offering_id="o1")["commitment_break_even_share"]
+    assert share * 730 == pytest.approx(730 / 3)
 
 
 @pytest.mark.parametrize(

@@ -66,3 +66,19 @@ def test_the_causes_of_the_difference_add_up(tmp_path: Path) -> None:
     # the price from 3 to 2 on 20 GPU-hours, three GPUs more at 2 for 20 hours, four at 2 for 10 hours less
     assert found == [("b", 26.0, -20.0, 120.0, -80.0, 5.0, 1.0, None, 0.0, 0.0)]
     assert sum(value or 0 for value in found[0][2:]) == pytest.approx(found[0][1])
+
+
+def test_the_sensitivity_of_a_tier_is_that_of_its_first_place(tmp_path: Path) -> None:
+    first = {
+        "offering_id": "a",
+        "rank": 1,
+        "is_headline": True,
+        "survives_slower": False,
+        "survives_loss": True,
+    }
+    rows = [first, {"offering_id": "b", "rank": 2, "is_headline": False}]
+    with writing(tmp_path / "w.duckdb") as connection:
+        insert(connection, "ranking", ranked(*[{"tier_id": "t", **row} for row in rows]))
+        columns = "offering_id, survives_slower, survives_faster, survives_loss"
+        found = connection.execute(f"select {columns} from tier_sensitivity").fetchall()
+    assert found == [("a", False, None, True)]

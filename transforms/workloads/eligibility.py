@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date
+from typing import TypeVar
 
 import polars as pl
 
 from transforms.reference.tables import assumption
-from transforms.workloads.bill import Frame
 
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 RATIO_DIGITS = 9
 BUNDLED_SOURCE = "list_prices"
 

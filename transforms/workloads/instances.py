@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from transforms.reference.tables import assumption
-from transforms.workloads.bill import HOUR_DIGITS, Frame
 from transforms.workloads.coefficients import coefficient
-from transforms.workloads.eligibility import RATIO_DIGITS, Rule
+from transforms.workloads.eligibility import RATIO_DIGITS, Frame, Rule
 from transforms.workloads.interruption import extra_share
+from transforms.workloads.meter import HOUR_DIGITS
 
 TRAINING = ("lora", "qlora", "full", "pretrain")
 DEFAULT_REASON = {
@@ -25,7 +25,9 @@ def sized(frame: Frame) -> Frame:
 
     A demand gets the copies that carry its users and its monthly quantity; a job the fewest instances that
     meet the deadline. `needed_groups` may exceed `max_groups`; `instances` stays within. A group is what is rented
-    together: one instance, or the instances that one copy spans. A training run is one group.
+    together: one instance, or the instances that one copy spans. A training run is one group. Columns with `slow_`
+    and `fast_` are those at the ends of the speed band: a job takes the same instances for longer or shorter, a
+    demand takes more instances, or no fewer.
     """
     is_demand = pl.col("kind") == "demand"
     span = pl.max_horizontal(pl.col("instances_per_replica").fill_null(1), pl.lit(1.0))
@@ -36,7 +38,10 @@ def sized(frame: Frame) -> Frame:
             stretch=1 + _share_lost(),
             max_groups=_max_groups(),
         )
-        .with_columns(copies=pl.when(is_demand).then(_copies_of_demand()))
+        .with_columns(
+            copies=pl.when(is_demand).then(_copies("users_per_replica", "rate_per_hour")),
+            slow_copies=_copies("certain_users_per_replica", "rate_low_per_hour"),
+        )
         .with_columns(
             needed_groups=pl.when(is_demand)
             .then((pl.col("copies") / pl.col("group_replicas") - ROUNDING).ceil())
@@ -48,23 +53,37 @@ def sized(frame: Frame) -> Frame:
         pl.min_horizontal("needed_groups", "max_groups")
     )
     running = groups * pl.col("group_replicas")
-    job_hours = pl.col("work_quantity") / (pl.col("rate_per_hour") * running)
+    slow_groups = (pl.col("slow_copies") / pl.col("group_replicas") - ROUNDING).ceil()
+
+    def hours(rate_per_hour: str) -> pl.Expr:
+        of_job = pl.col("work_quantity") / (pl.col(rate_per_hour) * running)
+        return pl.when(is_demand).then(pl.col("hours_per_month")).otherwise(of_job).round(HOUR_DIGITS)
+
     return (
         grouped.with_columns(
             running_replicas=running,
             instances=groups * pl.col("span"),
+            slow_instances=pl.when(is_demand).then(slow_groups).otherwise(groups) * pl.col("span"),
             replicas=pl.when(is_demand).then(pl.min_horizontal(pl.col("copies"), running)).otherwise(running),
-            work_hours=pl.when(is_demand)
-            .then(pl.col("hours_per_month"))
-            .otherwise(job_hours)
-            .round(HOUR_DIGITS),
+            work_hours=hours("rate_per_hour"),
+            slow_work_hours=hours("rate_low_per_hour"),
+            fast_work_hours=hours("rate_high_per_hour"),
         )
-        .with_columns(elapsed_hours=_elapsed_hours(pl.col("work_hours")).round(HOUR_DIGITS))
+        .with_columns(
+            _elapsed_hours(pl.col(f"{end}work_hours")).round(HOUR_DIGITS).alias(f"{end}elapsed_hours")
+            for end in ("", "slow_", "fast_")
+        )
+        .with_columns(
+            pl.when(is_demand)
+            .then(assumption("hours_per_month"))
+            .otherwise(f"{end}elapsed_hours")
+            .alias(f"{end}storage_hours")
+            for end in ("", "slow_", "fast_")
+        )
         .with_columns(
             certainty=pl.when(_is_certain().fill_null(False))
             .then(pl.lit("certain"))
-            .otherwise(pl.lit("likely")),
-            storage_hours=pl.when(is_demand).then(assumption("hours_per_month")).otherwise("elapsed_hours"),
+            .otherwise(pl.lit("likely"))
         )
     )
 
@@ -85,11 +104,11 @@ def _max_groups() -> pl.Expr:
     )
 
 
-def _copies_of_demand() -> pl.Expr:
-    """Returns the copies that carry all users at once and the quantity of the month."""
-    users_of_copy = pl.when(pl.col("users_per_replica") >= 1).then("users_per_replica")
+def _copies(users_per_replica: str, rate_per_hour: str) -> pl.Expr:
+    """Returns the copies that carry all users of a demand at once and the quantity of the month."""
+    users_of_copy = pl.when(pl.col(users_per_replica) >= 1).then(users_per_replica)
     by_users = (pl.col("concurrent_users") / users_of_copy - ROUNDING).ceil()
-    monthly = pl.col("rate_per_hour") * pl.col("hours_per_month")
+    monthly = pl.col(rate_per_hour) * pl.col("hours_per_month")
     by_quantity = pl.when(monthly > 0).then((pl.col("work_quantity") / monthly - ROUNDING).ceil())
     return pl.when(by_users.is_not_null()).then(pl.max_horizontal(by_users, by_quantity))
 
@@ -114,8 +133,7 @@ def _elapsed_hours(work_hours: pl.Expr) -> pl.Expr:
 def _is_certain() -> pl.Expr:
     """Returns whether the low end of the speed band still does the job with the same instances."""
     users_of_copy = (pl.col("concurrent_users") / pl.col("running_replicas") - ROUNDING).ceil()
-    slow_hours = pl.col("work_quantity") / (pl.col("rate_low_per_hour") * pl.col("running_replicas"))
-    in_time = pl.col("deadline_hours").is_null() | (_elapsed_hours(slow_hours) <= pl.col("deadline_hours"))
+    in_time = pl.col("deadline_hours").is_null() | (pl.col("slow_elapsed_hours") <= pl.col("deadline_hours"))
     carried = users_of_copy <= pl.col("certain_users_per_replica")
     return pl.when(pl.col("kind") == "demand").then(carried).otherwise(in_time)
 

@@ -1,7 +1,7 @@
 """What the loss of spot machines costs a job, as polars expressions in hours.
 
-Source: J. W. Young, "A first order approximation to the optimum checkpoint interval" (1974). The time
-that writing a checkpoint takes is not counted.
+Losses come at an even rate without memory. Sources: J. W. Young, "A first order approximation to the optimum checkpoint
+interval" (1974); J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps" (2006).
 """
 
 from __future__ import annotations
@@ -25,5 +25,44 @@ def loss_per_hour(purchase: pl.Expr, stated_per_hour: pl.Expr, gpu_count: pl.Exp
 
 
 def extra_share(loss_rate: pl.Expr, checkpoint_hours: pl.Expr, restart_hours: pl.Expr) -> pl.Expr:
-    """Returns the extra time of an interrupted run as a share of the work: `rate x (checkpoint / 2 + restart)`."""
+    """Returns the extra time of an interrupted run as a share of the work: `rate x (checkpoint / 2 + restart)`.
+
+    First order: half an interval is lost each time. The time that writing a checkpoint takes is not counted.
+    """
     return loss_rate * (checkpoint_hours / 2 + restart_hours)
+
+
+def exact_extra_share(
+    loss_rate: pl.Expr,
+    checkpoint_hours: pl.Expr,
+    restart_hours: pl.Expr,
+    write_hours: pl.Expr | float = 0.0,
+) -> pl.Expr:
+    """Returns the extra time as a share of the work when losses may strike restarts and repeated work too.
+
+    Daly: `M exp(R / M) (exp((interval + write) / M) - 1) / interval - 1` with M hours between losses. A run without
+    checkpoints has one interval, its whole work; then the time explodes.
+    """
+    segment = ((checkpoint_hours + write_hours) * loss_rate).exp() - 1
+    share = (restart_hours * loss_rate).exp() * segment / (loss_rate * checkpoint_hours) - 1
+    return pl.when((loss_rate > 0) & (checkpoint_hours > 0)).then(share).otherwise(0.0)
+
+
+def young_interval_hours(write_hours: pl.Expr, loss_rate: pl.Expr) -> pl.Expr:
+    """Returns the interval between checkpoints that loses least, to first order: `sqrt(2 x write / rate)`."""
+    return (2 * write_hours / loss_rate).sqrt()
+
+
+def daly_interval_hours(write_hours: pl.Expr, loss_rate: pl.Expr) -> pl.Expr:
+    """Returns the same to higher order; never longer than the mean time between losses."""
+    x = (write_hours * loss_rate / 2).sqrt()
+    higher = young_interval_hours(write_hours, loss_rate) * (1 + x / 3 + x**2 / 9) - write_hours
+    return pl.when(write_hours * loss_rate < 2).then(higher).otherwise(1 / loss_rate)
+
+
+def paid_share_with_free_hour(loss_rate: pl.Expr) -> pl.Expr:
+    """Returns the paid share of the running time where a first hour that ends by a loss is free.
+
+    A launch that ends by loss after `M` hours in the mean is paid for `exp(-1/M) (1 + M)` of them.
+    """
+    return (-loss_rate).exp() * (1 + loss_rate)

@@ -13,16 +13,23 @@ from datetime import date
 import polars as pl
 
 from transforms.reference.tables import assumption
-from transforms.workloads.bill import USD_DIGITS, bill
-from transforms.workloads.eligibility import judge, offer_rules, price_age_days
-from transforms.workloads.hardware import hardware_id
-from transforms.workloads.instances import instance_rules, sized, with_tightest
-from transforms.workloads.interruption import loss_per_hour
+from transforms.workloads.bill import USD_DIGITS, bill, is_loss_assumed, with_bounds
+from transforms.workloads.candidates import (
+    hopeful,
+    judged_offers,
+    machines,
+    numbered_jobs,
+    numbered_offers,
+    reasons,
+)
+from transforms.workloads.order import price_keys, tie_keys
 from transforms.workloads.schema import EXCLUSION, RANKING
-
-OBJECTIVE_DIGITS = 9
-SIGNIFICANT_DIGITS = 3  # differences below are noise; rounding keeps the order transitive
-AVAILABILITY_ORDER = {"in_stock": 0, "low": 1, "listed_only": 2, "unknown": 3}
+from transforms.workloads.sensitivity import (
+    with_commitment_break_even,
+    with_speed_band,
+    with_spot_advice,
+    with_survival,
+)
 
 # what one unit of an objective counts: total = objective x quantity
 QUANTITY = {
@@ -36,24 +43,13 @@ QUANTITY = {
     "usd_per_billion_train_tokens": pl.col("train_tokens") / 1e9,
 }
 
-OFFER_COLUMNS = (
-    "offering_id",
-    "source_id",
+# what the bill reads of an offer and of a machine, and what the order needs beside it
+_OFFER_TERMS = (
+    "offer",
     "provider",
-    "segment",
-    "plan",
-    "region_key",
-    "country",
-    "continent",
-    "is_eu",
     "purchase",
     "term_months",
-    "gpu_text",
-    "gpu_candidates",
-    "gpu_count",
-    "price_state",
     "price_usd_per_instance_hour",
-    "price_gap",
     "billing_increment_s",
     "billing_minimum_s",
     "storage_usd_per_gb_month",
@@ -62,41 +58,41 @@ OFFER_COLUMNS = (
     "is_startup_billed",
     "monthly_cap_hours",
     "interruptions_per_hour",
-    "availability",
-    "evidence",
-    "price_date",
+    "storage_month_hours",
+    "storage_free_gb",
+    "stopped_usd_per_gb_month",
+    "smallest_disk_gb",
+    "standing",
+    "is_old",
+    "is_outlier",
+    "is_second_hand",
 )
-
-WHY = ("reason", "detail", "margin_ratio", "is_unknown")
-
-JOB_COLUMNS = (
-    "tier_id",
+_MACHINE_TERMS = (
+    "machine",
+    "sort_of",
     "kind",
-    "task",
-    "concurrent_users",
-    "min_tokens_per_s_per_user",
-    "max_ttft_ms",
-    "max_latency_s",
-    "min_stream_rtf",
-    "clip_seconds",
-    "audio_hours",
-    "work_quantity",
-    "train_tokens",
-    "max_gpus",
-    "hosts_allowed",
-    "purchase_kinds",
-    "worst_verdict_allowed",
-    "checkpoint_interval_min",
     "sessions_per_month",
-    "hours_per_month",
     "start_minutes",
-    "deadline_hours",
+    "start_hours",
+    "checkpoint_interval_min",
     "storage_gb",
     "egress_gb_per_month",
-    "objective",
-    "secondary_objective",
-    "region",
-    "max_billing_increment_s",
+    "deadline_hours",
+    "loss_per_hour",
+    "gpu_count",
+    "span",
+    "instances",
+    "work_hours",
+    "storage_hours",
+    "quantity",
+    "secondary_quantity",
+    "gpus_per_replica",
+    "replicas_per_instance",
+    "load_ratio",
+    "certainty",
+    "is_calibrated",
+    "slow_instances",
+    *(f"{end}_{name}" for end in ("slow", "fast") for name in ("work_hours", "storage_hours")),
 )
 
 
@@ -125,144 +121,60 @@ def rank(
     """
     if offerings["offering_id"].is_duplicated().any():
         raise ValueError("ranking: an offering_id is listed twice; load each offering once")
-    offers = _offers(offerings, night, set(outlier_ids))
-    ranked = [
-        _rank_job(job, offers, performance, night=night, has_live_price=has_live_price)
-        for job in jobs.iter_slices(1)
-    ]
+    asked, offers = numbered_jobs(jobs), numbered_offers(offerings, night, set(outlier_ids))
+    _check_objectives(asked)
+    judged = judged_offers(offers, asked, night=night, has_live_price=has_live_price)
+    machine_rows = machines(offers, asked, performance).with_columns(
+        quantity=_quantity("objective"), secondary_quantity=_quantity("secondary_objective")
+    )
+    rows = _priced(hopeful(judged, machine_rows), offers, machine_rows)
+    in_order = _in_order(rows)
+    best = in_order.filter("is_ranked").unique(["job", "offer"], keep="first", maintain_order=True)
+    placed = _placed(with_bounds(rows[best["row"]]))
+    cheapest = in_order.filter("may_rent").unique(["machine", "obstacle"], keep="first", maintain_order=True)
+    placed = with_survival(placed, rows[cheapest["row"]], offers, machine_rows)
+    told = with_spot_advice(with_commitment_break_even(with_speed_band(placed), offers))
     return Ranked(
-        pl.concat([RANKING.to_frame(), *(one.ranking for one in ranked)]),
-        pl.concat([EXCLUSION.to_frame(), *(one.exclusions for one in ranked)]),
+        _ranking_rows(told, offers, machine_rows),
+        _exclusion_rows(reasons(judged, machine_rows), _near_misses(in_order, best), offers, asked),
     )
 
 
-def _offers(offerings: pl.DataFrame, night: date, outlier_ids: set[str]) -> pl.DataFrame:
-    """Returns the columns of the offers that a ranking needs, money as floats, with the key of their hardware."""
-    money = "price_usd_per_instance_hour"
-    age = price_age_days(night)
+def _check_objectives(jobs: pl.DataFrame) -> None:
+    for tier_id, objective, secondary in jobs.select("tier_id", "objective", "secondary_objective").rows():
+        for name in (objective, secondary or objective):
+            if name not in QUANTITY:
+                raise ValueError(f"job {tier_id}: objective {name!r} is none of {', '.join(QUANTITY)}")
+
+
+def _quantity(objective: str) -> pl.Expr:
+    """Returns the units of an objective that the job has; null without an objective."""
+    return pl.coalesce(
+        pl.when(pl.col(objective) == name).then(quantity) for name, quantity in QUANTITY.items()
+    )
+
+
+def _priced(pairs: pl.DataFrame, offers: pl.DataFrame, machine_rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the pairs of offer and machine with their bill and the objectives: total = objective x quantity."""
+    terms = (
+        pairs.lazy()
+        .join(offers.lazy().select(_OFFER_TERMS), on="offer", how="left")
+        .join(machine_rows.lazy().select(_MACHINE_TERMS), on="machine", how="left")
+    )
     return (
-        offerings.with_columns(hardware_id=hardware_id(offerings))
-        .select(*OFFER_COLUMNS, "hardware_id")
+        bill(terms)
         .with_columns(
-            pl.col(money).cast(pl.Float64),
-            loss_per_hour=loss_per_hour(
-                pl.col("purchase"), pl.col("interruptions_per_hour"), pl.col("gpu_count")
-            ),
-            age_days=age,
-            is_old=(age > assumption("price_age_cannot_lead_days")).fill_null(True),
-            is_outlier=pl.col("offering_id").is_in(sorted(outlier_ids)),
-            is_second_hand=pl.col("evidence").eq_missing("second_hand"),
+            objective_usd=(pl.col("total_usd") / pl.col("quantity")).round(USD_DIGITS),
+            secondary_usd=(pl.col("total_usd") / pl.col("secondary_quantity")).round(USD_DIGITS),
+            gpus_rented=pl.col("instances") * pl.col("gpu_count"),
+            obstacle=_obstacle(),
         )
-    )
-
-
-def _rank_job(
-    job: pl.DataFrame, offers: pl.DataFrame, performance: pl.DataFrame, *, night: date, has_live_price: bool
-) -> Ranked:
-    """Returns the ranking and the exclusions of one job."""
-    tier_id, objective, secondary = job.select("tier_id", "objective", "secondary_objective").row(0)
-    for name in (objective, secondary or objective):
-        if name not in QUANTITY:
-            raise ValueError(f"job {tier_id}: objective {name!r} is none of {', '.join(QUANTITY)}")
-    beside_job = offers.lazy().join(job.lazy().select(JOB_COLUMNS), how="cross")
-    judged = judge(beside_job, offer_rules(night, has_live_price)).collect()
-    layouts = _layouts(judged.lazy(), performance.lazy().filter(pl.col("tier_id") == tier_id)).collect()
-    hopeful = layouts.lazy().filter((pl.col("all_failed_rules") == 0) | _is_near_miss())
-    rows = _with_merit(_priced(hopeful, objective, secondary)).collect()
-    best = _best_of_each_offer(rows, pl.col("all_failed_rules") == 0)
-    near_ids = _near_misses(rows, best["offering_id"])
-    return Ranked(_placed(best), _exclusions(judged, layouts, best["offering_id"], near_ids))
-
-
-def _layouts(judged: pl.LazyFrame, performance: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns a row per offer and layout, sized and judged, of the offers that fail one test of theirs at most.
-
-    An offer whose hardware has no row stays, without a layout.
-    """
-    offers = judged.filter(pl.col("failed_rules") <= 1).rename(
-        {name: f"offer_{name}" for name in ("failed_rules", *WHY, "is_user_filter")}
-    )
-    layouts = performance.drop("tier_id").rename(
-        {"reason": "layout_reason", "reason_detail": "layout_detail", "margin_ratio": "layout_margin_ratio"}
-    )
-    sized_rows = sized(offers.join(layouts, on="hardware_id", how="left"))
-    return judge(sized_rows, instance_rules()).with_columns(
-        all_failed_rules=pl.col("failed_rules") + pl.col("offer_failed_rules")
-    )
-
-
-def _priced(layouts: pl.LazyFrame, objective: str, secondary: str | None) -> pl.LazyFrame:
-    """Returns the layouts with their bill and the objectives: total = objective x quantity."""
-    other = QUANTITY[secondary] if secondary else pl.lit(None, pl.Float64)
-    return bill(layouts).with_columns(
-        quantity=QUANTITY[objective],
-        objective_usd=(pl.col("total_usd") / QUANTITY[objective]).round(OBJECTIVE_DIGITS),
-        secondary_usd=(pl.col("total_usd") / other).round(OBJECTIVE_DIGITS),
-        gpus_rented=pl.col("instances") * pl.col("gpu_count"),
-    )
-
-
-def _with_flags(best: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns the rows with what the bill had to assume added to their flags."""
-    assumed = {
-        "assumed_increment": pl.col("billing_increment_s").is_null(),
-        "assumed_startup_billed": pl.col("is_startup_billed").is_null(),
-        "assumed_interruptions": (pl.col("purchase") == "spot") & pl.col("interruptions_per_hour").is_null(),
-    }
-    flags = [pl.when(is_assumed).then(pl.lit(flag)) for flag, is_assumed in assumed.items()]
-    return best.with_columns(
-        flags=pl.concat_list(pl.col("flags").fill_null([]), pl.concat_list(flags).list.drop_nulls())
-    )
-
-
-def _with_merit(priced: pl.LazyFrame) -> pl.LazyFrame:
-    """Returns the rows with `merit`, 0 for the best: by rounded objective, then by the tie-breaks.
-
-    The last of them make the order total, so that the order of the input is no matter.
-    """
-    keys = {
-        "objective": pl.col("objective_usd").round_sig_figs(SIGNIFICANT_DIGITS),
-        "unbilled": pl.when(pl.col("objective_usd").is_null()).then(pl.col("price_usd_per_instance_hour")),
-        "open_bill": pl.col("is_lower_bound") | pl.col("billing_increment_s").is_null(),
-        "replica": pl.col("gpus_per_replica"),
-        "gpus": pl.col("gpus_rented"),
-        "load": pl.col("load_ratio"),
-        "likely": pl.col("certainty") == "likely",
-        "age": pl.col("age_days"),
-        "ambiguous": pl.col("gpu_candidates").list.len() > 1,
-        "availability": pl.col("availability").replace_strict(
-            AVAILABILITY_ORDER, default=len(AVAILABILITY_ORDER)
-        ),
-        "provider": pl.col("provider"),
-        "plan": pl.col("plan"),
-        "offering": pl.col("offering_id"),
-        "layout": pl.col("replicas_per_instance"),
-    }
-    best_first = pl.arg_sort_by(*keys.values(), nulls_last=True)
-    return priced.with_columns(merit=best_first.arg_sort())
-
-
-def _best_of_each_offer(rows: pl.DataFrame, is_meant: pl.Expr) -> pl.DataFrame:
-    """Returns the best of the layouts that are meant, one of each offer, best offer first."""
-    in_order = (
-        rows.lazy()
-        .with_row_index("row")
-        .filter(is_meant)
-        .sort("merit")
-        .unique("offering_id", keep="first", maintain_order=True)
-        .select("row")
         .collect()
     )
-    # the rows are wide: they are moved once, when their places are known
-    return rows[in_order["row"]]
 
 
-def _placed(best: pl.DataFrame) -> pl.DataFrame:
-    """Returns the best layouts as RANKING rows: the headline first, second-hand prices behind all others.
-
-    Place 1 is a headline or empty. Where only the age of prices keeps every offer from leading, age is let pass,
-    and the label says so. An offer that several things keep from leading names them all, joined by "|".
-    """
+def _obstacle() -> pl.Expr:
+    """Returns what keeps an offer from leading, joined by "|"; empty for nothing."""
     obstacles = {
         "outlier": pl.col("is_outlier"),
         "second_hand": pl.col("is_second_hand"),
@@ -270,96 +182,121 @@ def _placed(best: pl.DataFrame) -> pl.DataFrame:
         "uncalibrated": ~pl.col("is_calibrated").fill_null(False),
     }
     codes = [pl.when(is_so).then(pl.lit(code)) for code, is_so in obstacles.items()]
-    rows = (
-        with_tightest(_with_flags(best.lazy()))
-        .with_columns(obstacle=pl.concat_str(codes, separator="|", ignore_nulls=True))
+    return pl.concat_str(codes, separator="|", ignore_nulls=True)
+
+
+def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the numbers of the priced rows, best first in each job. The rows are wide, and moved only once chosen."""
+    return (
+        rows.lazy()
+        .with_row_index("row")
+        .sort("job", *price_keys(), *tie_keys(), nulls_last=True)
+        .select("row", "job", "offer", "machine", "is_ranked", "may_rent", "obstacle")
         .collect()
     )
-    pardoned = "" if (rows["obstacle"] == "").any() else "old_price"
-    can_lead = rows.filter(pl.col("obstacle") == pardoned)
-    headline = can_lead["merit"].first()
-    in_place = (
-        rows.lazy()
-        .with_columns(
-            is_headline=pl.col("merit").eq_missing(headline), can_lead=pl.col("obstacle") == pardoned
+
+
+def _placed(best: pl.DataFrame) -> pl.DataFrame:
+    """Returns the best rows of all offers in their places: the headline first, second-hand prices behind all others.
+
+    Place 1 is a headline or empty. Where only the age of prices keeps every offer from leading, age is let pass,
+    and the label says so. An offer that several things keep from leading names them all. A bill whose ends are far
+    apart goes behind those of equal price. `merit` is the order without regard to who may lead.
+    """
+    is_wide = pl.col("total_high_usd") > assumption("wide_bill_ratio") * pl.col("total_low_usd")
+    obstacle = pl.col("obstacle")
+    is_clear = (obstacle == "").any().over("job")
+    can_lead = obstacle == pl.when(is_clear).then(pl.lit("")).otherwise(pl.lit("old_price"))
+    rows = (
+        best.lazy()
+        .with_row_index("row")
+        .sort("job", *price_keys(), is_wide, *tie_keys(), nulls_last=True)
+        .select("row", "job", "is_second_hand", "obstacle", "objective_usd", can_lead=can_lead)
+        .with_row_index("merit")
+    )
+    leaders = (
+        rows.filter("can_lead")
+        .group_by("job", maintain_order=True)
+        .agg(
+            leader=pl.col("merit").first(),
+            first_usd=pl.col("objective_usd").first(),
+            second_usd=pl.col("objective_usd").get(1, null_on_oob=True),
         )
-        .sort(~pl.col("is_headline"), "is_second_hand", "merit")
     )
-    is_ahead = pl.lit(True) if headline is None else pl.col("merit") <= headline
-    placed = in_place.with_columns(
-        rank=pl.int_range(pl.len()) + (2 if headline is None else 1),
-        would_lead_if=pl.when(is_ahead & (pl.col("obstacle") != "")).then("obstacle"),
-        break_even_usd_per_instance_hour=_break_even(can_lead),
+    is_ahead = pl.col("leader").is_null() | (pl.col("merit") <= pl.col("leader"))
+    places = (
+        rows.join(leaders, on="job", how="left", maintain_order="left")
+        .with_columns(is_headline=pl.col("merit") == pl.col("leader").fill_null(best.height))
+        .sort("job", ~pl.col("is_headline"), "is_second_hand", "merit")
+        .with_columns(
+            rank=pl.int_range(1, pl.len() + 1).over("job") + pl.col("leader").is_null().cast(pl.Int32),
+            would_lead_if=pl.when(is_ahead & (obstacle != "")).then(obstacle),
+        )
+        .select("row", "merit", "rank", "is_headline", "can_lead", "would_lead_if", "first_usd", "second_usd")
+        .collect()
     )
-    return placed.select(pl.col(name).cast(dtype) for name, dtype in RANKING.items()).collect()
+    placed = best[places["row"]].hstack(places.drop("row"))
+    return placed.with_columns(break_even_usd_per_instance_hour=_break_even())
 
 
-def _break_even(can_lead: pl.DataFrame) -> pl.Expr:
+def _break_even() -> pl.Expr:
     """Returns the hourly price of an instance at which an offer ties with the headline, the headline with its rival.
 
     Null for an offer that no price would let lead: its label forbids it, or the rest of its bill is dearer.
     """
-    objectives = can_lead["objective_usd"]
-    first, second = [*objectives.head(2), None, None][:2]
-    target = pl.when("is_headline").then(pl.lit(second, pl.Float64)).otherwise(pl.lit(first, pl.Float64))
+    target = pl.when("is_headline").then("second_usd").otherwise("first_usd")
     paid_hours = pl.col("instances") * pl.col("billed_hours")
     rest_usd = pl.col("total_usd") - pl.col("price_usd_per_instance_hour") * paid_hours
     price = (target * pl.col("quantity") - rest_usd) / paid_hours
     return pl.when(pl.col("can_lead") & (price > 0)).then(price.round(USD_DIGITS))
 
 
-def _is_near_miss() -> pl.Expr:
-    """Returns whether a layout fails one test narrowly, one user filter, or an unstated fabric."""
-    limit = assumption("near_miss_margin_ratio")
-
-    def is_near(prefix: str) -> pl.Expr:
-        of_degree = pl.col(f"{prefix}margin_ratio") <= limit
-        unstated = pl.col(f"{prefix}is_unknown") & (pl.col(f"{prefix}reason") == "fabric")
-        return of_degree.fill_null(False) | unstated.fill_null(False)
-
-    by_offer = pl.col("offer_is_user_filter") | is_near("offer_")
-    by_failure = pl.when(pl.col("offer_failed_rules") == 1).then(by_offer).otherwise(is_near(""))
-    return (pl.col("all_failed_rules") == 1) & by_failure
+def _ranking_rows(placed: pl.DataFrame, offers: pl.DataFrame, machine_rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the placed rows as RANKING rows, with what their offers and machines are."""
+    placed = placed.with_columns(offers["offering_id"].gather(placed["offer"]), _flags(placed, machine_rows))
+    wanted = [name for name in RANKING if name not in placed.columns]
+    rows = placed.hstack(machine_rows.select(wanted)[placed["machine"]])
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in RANKING.items())
 
 
-def _near_misses(rows: pl.DataFrame, ranked_ids: pl.Series) -> pl.Series:
-    """Returns the ids of the few best offers that are not ranked and have a layout that is a near miss."""
-    is_near = _is_near_miss() & ~pl.col("offering_id").is_in(ranked_ids.implode())
-    shown = int(assumption("near_misses_shown"))
-    return _best_of_each_offer(rows, is_near).head(shown)["offering_id"]
+def _flags(placed: pl.DataFrame, machine_rows: pl.DataFrame) -> pl.Series:
+    """Returns the flags of each row: those of its machine, and what the bill had to assume."""
+    assumed = {
+        "assumed_increment": pl.col("billing_increment_s").is_null(),
+        "assumed_startup_billed": pl.col("is_startup_billed").is_null(),
+        "assumed_interruptions": is_loss_assumed(),
+    }
+    rows = placed.select("machine", **assumed)
+    # few machines are billed in more than one way: the lists are made once for each way
+    ways = rows.unique().join(machine_rows.select("machine", "flags"), on="machine", how="left")
+    more = pl.concat_list(pl.when(flag).then(pl.lit(flag)) for flag in assumed).list.drop_nulls()
+    told = ways.with_columns(flags=pl.concat_list(pl.col("flags").fill_null([]), more))
+    return rows.join(told, on=rows.columns, how="left", maintain_order="left")["flags"]
 
 
-def _exclusions(
-    judged: pl.DataFrame, layouts: pl.DataFrame, ranked_ids: pl.Series, near_ids: pl.Series
-) -> pl.DataFrame:
-    """Returns the other offers as EXCLUSION rows, each with the first test that it fails.
-
-    Of several layouts the one that fails most narrowly speaks; one that could not be judged speaks before it.
-    """
-    by_offer = judged.lazy().filter(pl.col("failed_rules") > 0).select("offering_id", *WHY)
-    by_layout = (
-        layouts.lazy()
-        .filter(pl.col("offer_failed_rules") == 0, ~pl.col("offering_id").is_in(ranked_ids.implode()))
-        .sort(
-            ~pl.col("is_unknown"),
-            "margin_ratio",
-            "gpus_per_replica",
-            "replicas_per_instance",
-            "reason",
-            "detail",
-            nulls_last=True,
-        )
-        .unique("offering_id", keep="first", maintain_order=True)
-        .select("offering_id", *WHY)
-    )
-    tier_id = judged["tier_id"][0] if judged.height else None
+def _near_misses(in_order: pl.DataFrame, best: pl.DataFrame) -> pl.DataFrame:
+    """Returns job and offer of the few best near misses of each job that are not ranked."""
     return (
-        pl.concat([by_offer, by_layout])
-        .with_columns(
-            tier_id=pl.lit(tier_id, pl.String),
-            is_near_miss=pl.col("offering_id").is_in(near_ids.implode()),
-        )
-        .sort("offering_id")
+        in_order.filter(~pl.col("is_ranked"))
+        .join(best, on=["job", "offer"], how="anti", maintain_order="left")
+        .unique(["job", "offer"], keep="first", maintain_order=True)
+        .group_by("job", maintain_order=True)
+        .head(int(assumption("near_misses_shown")))
+        .select("job", "offer", is_near_miss=True)
+    )
+
+
+def _exclusion_rows(
+    why: pl.DataFrame, near: pl.DataFrame, offers: pl.DataFrame, jobs: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns the offers that are not ranked as EXCLUSION rows, each with the first test that it fails."""
+    return (
+        why.lazy()
+        .join(near.lazy(), on=["job", "offer"], how="left")
+        .join(offers.lazy().select("offer", "offering_id"), on="offer", how="left")
+        .join(jobs.lazy().select("job", "tier_id"), on="job", how="left")
+        .with_columns(pl.col("is_near_miss").fill_null(False))
+        .sort("job", "offering_id")
         .select(pl.col(name).cast(dtype) for name, dtype in EXCLUSION.items())
         .collect()
     )
