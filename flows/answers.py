@@ -25,8 +25,19 @@ RANKED_COLUMNS = f"""
     verdict, round(need_gib, 2) as need_gib, round(usable_gib, 2) as usable_gib, round(load_ratio, 3) as load_ratio,
     round(speed, 3) as speed, round(speed_low, 3) as speed_low, round(speed_high, 3) as speed_high, speed_unit,
     round(ttft_ms, 1) as ttft_ms, certainty, limiting_factor, is_calibrated, engine, flags,
+    bill_state, round(total_low_usd, 2) as total_low_usd, round(total_high_usd, 2) as total_high_usd,
+    round(objective_low_usd, 6) as objective_low_usd, round(objective_high_usd, 6) as objective_high_usd,
+    commitment_break_even_hours, commitment_break_even_share, checkpoint_advice_min, is_spot_sensitive,
+    survives_slower, survives_faster, survives_loss,
+    round(time_weights_share, 3) as time_weights_share, round(time_cache_share, 3) as time_cache_share,
+    round(time_compute_share, 3) as time_compute_share, round(time_link_share, 3) as time_link_share,
+    round(time_overhead_share, 3) as time_overhead_share, round(time_prefill_share, 3) as time_prefill_share,
     region_text, availability, evidence, freshness, price_date, age_days, is_headline, would_lead_if
 """
+
+
+NEAR_COLUMNS = f"gpu_count, {GPU_COLUMN}, provider, reason, detail, margin_ratio"
+NEAR_JOB = "exclusion_of_job join current_offering using (offering_id)"
 
 
 class UnknownNameError(ValueError):
@@ -61,21 +72,28 @@ def ranked_tier(settings: Settings, tier_id: str) -> RankedAnswer:
     following = ask(
         settings.database, "select * from runner_up where tier_id = $tier", {"tier": tier_id}
     ).records()
+    near = ask(
+        settings.database,
+        f"select {NEAR_COLUMNS} from tier_exclusion where tier_id = $tier and is_near_miss",
+        {"tier": tier_id},
+    ).records()
     tier = titles[tier_id]
-    notes = [*_notes(rows, reasons), *_next_note(following), *_price_notes(settings)]
+    missed = [tuple(row.values()) for row in near]
+    notes = [*_notes(rows, reasons), *_next_note(following), *_near_notes(missed), *_price_notes(settings)]
     return RankedAnswer(f"{tier['title_en']} ({tier['objective']})", rows, notes)
 
 
-def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]) -> RankedAnswer:
-    """Returns the ranking of a job given in flags, on the offers of the release; `tier_id` fills what is not given.
+def ranked_job(settings: Settings, wishes: Mapping[str, Any]) -> RankedAnswer:
+    """Returns the ranking of a job given by its wishes, on the offers of the release.
 
-    Raises JobError for a flag that cannot be.
+    Raises JobError for a wish that cannot be.
     """
     from flows.job_flags import described_job
     from flows.rank import rank_jobs
+    from transforms.workloads.asked_job import assumed, job_row
     from warehouse.connection import reading
 
-    job = described_job(tier_id, flags)
+    job = job_row(described_job(wishes))
     with reading(settings.database) as connection:
         night = connection.execute("select night from release").fetchall()[0][0]
         ranked = rank_jobs(connection, job, night=night)
@@ -84,14 +102,17 @@ def ranked_job(settings: Settings, tier_id: str | None, flags: Mapping[str, Any]
         cursor = connection.execute(f"select {RANKED_COLUMNS} from {view} order by rank")
         names = [column[0] for column in cursor.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        connection.register("exclusion_of_job", ranked.exclusions.filter("is_near_miss").to_arrow())
+        near = connection.execute(f"select {NEAR_COLUMNS} from {NEAR_JOB}").fetchall()
     counts = (
         ranked.exclusions.group_by("reason", "is_unknown")
         .len("offers")
         .sort("offers", "reason", descending=True)
     )
-    changes = ", ".join(f"{name} {value}" for name, value in flags.items())
-    title = f"{tier_id or 'own job'} with {changes} ({job['objective'][0]})"
-    return RankedAnswer(title, rows, [*_notes(rows, counts.to_dicts()), *_price_notes(settings)])
+    title = f"{job['title_en'][0]} ({job['objective'][0]})"
+    asked = f"asked: {assumed(job.row(0, named=True))}"
+    notes = [asked, *_notes(rows, counts.to_dicts()), *_near_notes(near), *_price_notes(settings)]
+    return RankedAnswer(title, rows, notes)
 
 
 def in_short(rows: Sequence[Row]) -> list[Row]:
@@ -251,11 +272,56 @@ def _notes(rows: Sequence[Row], reasons: Sequence[Mapping[str, Any]]) -> list[st
         lines.append(
             f"assumed for the first: {lead['engine']}{flags}; the band is 80 %, queueing is not modelled"
         )
+        lines += [_bill_note(lead), *_terms_notes(lead), _firmness_note(lead)]
     if reasons:
         listed = ", ".join(
             f"{row['offers']} {row['reason']}{' (unknown)' if row['is_unknown'] else ''}" for row in reasons
         )
         lines.append(f"not ranked: {listed}")
+    return lines
+
+
+def _bill_note(lead: Row) -> str:
+    """Returns how firm the bill of the first is, and what it costs at the ends of the speed band."""
+    note = f"bill of the first: {lead['bill_state']}"
+    if lead["bill_state"] == "bounded":
+        note += f", {lead['total_low_usd']:,.2f} to {lead['total_high_usd']:,.2f} USD"
+    low, high = lead["objective_low_usd"], lead["objective_high_usd"]
+    if low is not None and high is None:
+        note += f"; {low:.4g} USD of the objective at the fast end of the speed band, too slow at the other"
+    elif low is not None and f"{low:.4g}" != f"{high:.4g}":
+        note += f"; {low:.4g} to {high:.4g} USD of the objective over the speed band"
+    return note
+
+
+def _terms_notes(lead: Row) -> list[str]:
+    """Returns from which use on a reservation pays, and how often a spot machine should save its work."""
+    notes = []
+    if lead["commitment_break_even_share"] is not None:
+        hours, share = lead["commitment_break_even_hours"], lead["commitment_break_even_share"]
+        notes.append(f"the reservation pays from {hours:,.0f} h of its term on ({share:.0%})")
+    if lead["checkpoint_advice_min"] is not None:
+        notes.append(f"a checkpoint every {lead['checkpoint_advice_min']:.0f} min loses least")
+    if lead["is_spot_sensitive"]:
+        notes.append("the place of the first hangs on the assumed rate of losses")
+    return notes
+
+
+def _firmness_note(lead: Row) -> str:
+    """Returns whether the GPU of place 1 stays when speeds are lower or higher, and without the offer."""
+    tried = {"slower": "survives_slower", "faster": "survives_faster", "without this offer": "survives_loss"}
+    told = ", ".join(f"{what} {'yes' if lead[column] else 'no'}" for what, column in tried.items())
+    return f"the same GPU would lead: {told}"
+
+
+def _near_notes(rows: Sequence[tuple[Any, ...]]) -> list[str]:
+    """Returns one line per near miss: count, GPU, provider, reason, detail, and by how much."""
+    lines = []
+    for count, gpu, provider, reason, detail, margin in rows:
+        by = "" if margin is None else f", off by {margin:.0%}"
+        lines.append(
+            f"near miss: {count:g} x {gpu} at {provider}: {reason}{by}" + (f" ({detail})" if detail else "")
+        )
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from datetime import UTC, date, datetime
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from flows import asking
 from flows.settings import Settings, SettingsError, read_settings
 from flows.show import Format, out, say
 
@@ -57,50 +59,8 @@ def refresh(
     raise typer.Exit(FINDINGS if report.has_findings else FINE)
 
 
-@app.command()
-def rank(
-    tier: Annotated[
-        str | None, typer.Option("--tier", help="Tier id; `gpu-almanac tiers` lists them.")
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="Model id such as llama-3.1-70b.")] = None,
-    precision: Annotated[str | None, typer.Option("--precision", help="bf16, fp8, awq-int4 ...")] = None,
-    context: Annotated[str | None, typer.Option("--context", help="Tokens per person, such as 32k.")] = None,
-    users: Annotated[int | None, typer.Option("--users", help="People at once.")] = None,
-    min_tok_s: Annotated[
-        float | None, typer.Option("--min-tok-s", help="Floor speed for each person.")
-    ] = None,
-    region: Annotated[str | None, typer.Option("--region", help="eu, a country such as DE ...")] = None,
-    purchase: Annotated[
-        list[str] | None, typer.Option("--purchase", help="on-demand, spot or reserved; may be repeated.")
-    ] = None,
-    billing: Annotated[
-        str | None, typer.Option("--billing", help="Billed by second, minute or hour.")
-    ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Rows to print.")] = 20,
-    form: FormatOption = Format.table,
-) -> None:
-    """Rank the offers for a tier, or for a job given in flags."""
-    from flows.answers import in_short, ranked_job, ranked_tier
-
-    settings = read_settings()
-    flags = {
-        "model_id": model,
-        "weight_precision": precision,
-        "context": context,
-        "concurrent_users": users,
-        "min_tokens_per_s_per_user": min_tok_s,
-        "region": region,
-        "purchase": purchase,
-        "billing": billing,
-    }
-    given = {name: value for name, value in flags.items() if value is not None and value != []}
-    if not tier and not given:
-        raise typer.BadParameter("name a --tier, or describe a job with --model and further flags")
-    answer = ranked_job(settings, tier, given) if given else ranked_tier(settings, str(tier))
-    for line in answer.notes:
-        say(line)
-    rows = answer.rows[:limit]
-    out(in_short(rows) if form is Format.table else rows, form, title=answer.title)
+app.command()(asking.rank)
+app.command()(asking.fit)
 
 
 @app.command()
@@ -205,6 +165,49 @@ def sql(
 
 
 @app.command()
+def verify(
+    truth: Annotated[
+        Path | None, typer.Option("--truth", help="Folder with measurements, in place of the bundled ones.")
+    ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="memory, text, training or generation; may be repeated."),
+    ] = None,
+    each: Annotated[bool, typer.Option("--rows", help="Print every case.")] = False,
+    leave_out: Annotated[
+        str | None, typer.Option("--leave-out", help="Predict each gpu or source without its rows: a minute.")
+    ] = None,
+    form: FormatOption = Format.table,
+) -> None:
+    """Hold the model to published measurements: how far off, how often silent, class by class."""
+    _one_thread_for_small_matrices()
+    from flows.accuracy import case_rows, score_tables, verified
+
+    found = verified(truth, part or (), leave_out, say)
+    if each:
+        # a table of thousands of rows is read by programs
+        out(case_rows(found.cases), Format.csv if form is Format.table else form)
+        return
+    _print_tables(score_tables(found), form)
+
+
+@app.command()
+def calibrate(
+    part: Annotated[
+        list[str] | None,
+        typer.Option("--part", help="memory, text, training or generation; may be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Fit, and write nothing.")] = False,
+    form: FormatOption = Format.table,
+) -> None:
+    """Fit the coefficients to the bundled measurements, and write them with their intervals: minutes."""
+    _one_thread_for_small_matrices()
+    from flows.accuracy import calibrated
+
+    _print_tables(calibrated(part or (), is_dry=dry_run, say=say), form)
+
+
+@app.command()
 def page(
     serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine.")] = False,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to serve on.")] = 8765,
@@ -264,8 +267,10 @@ def _expected() -> tuple[type[Exception], ...]:
         ("scrapers.errors", "CollectError"),
         ("scrapers.errors", "RegistryError"),
         ("transforms.reference.checks", "FactsError"),
+        ("transforms.accuracy.measurements", "MeasurementError"),
         ("page.errors", "PageError"),
-        ("flows.job_flags", "JobError"),
+        ("transforms.workloads.wishes", "JobError"),
+        ("transforms.workloads.model_files", "ConfigError"),
         ("flows.answers", "UnknownNameError"),
     )
     return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
@@ -300,6 +305,19 @@ def _spellings(text: str, provider: str | None) -> list[tuple[str, str | None]]:
         spelling, _, where = line.partition("\t")
         pairs.append((spelling, where or provider))
     return pairs
+
+
+def _one_thread_for_small_matrices() -> None:
+    """A least squares of some hundred columns takes four times as long where threads share it; numpy asks at import."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def _print_tables(tables: dict[str, list[dict[str, Any]]], form: Format) -> None:
+    if form is Format.json:
+        out([tables], form)
+        return
+    for name, rows in tables.items():
+        out(rows, form, title=name)
 
 
 def _print_night(settings: Settings, report: Any, form: Format) -> None:

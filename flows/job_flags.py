@@ -1,82 +1,52 @@
-"""A job from the flags of the command line: text of a person to the fields of a JOB row."""
+"""A job from text: flags of the command line or values of a job file, read as a person writes them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
-import polars as pl
+from transforms.workloads.asked_job import NAMES, Job
+from transforms.workloads.wishes import NUMBERS, JobError, nearest, said
 
-from transforms.reference import tables
-from transforms.workloads.jobs import job
+__all__ = ["JobError", "described_job", "number"]
 
-PURCHASES = {"on-demand": "on_demand", "on_demand": "on_demand", "spot": "spot", "reserved": "reserved"}
-BILLING_STEPS_S = {"second": 1.0, "minute": 60.0, "hour": 3600.0}
-# `eu` alone means the member states of the European Union; the continent is called europe.
-CONTINENTS = {
-    "africa": "AF",
-    "asia": "AS",
-    "europe": "EU",
-    "north america": "NA",
-    "oceania": "OC",
-    "south america": "SA",
+# 32k is how people write 32,768 tokens of a context; of things that are counted, k is a thousand.
+UNITS = {
+    "plain": {"": 1.0},
+    "length": {"": 1.0, "k": 2.0**10, "ki": 2.0**10, "m": 2.0**20, "mi": 2.0**20},
+    "count": {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12, "ki": 2.0**10, "mi": 2.0**20},
 }
-# 32k is how people write 32,768: a context is a power of two or a multiple of 1,024.
-TOKEN_UNITS = {"": 1, "k": 1024, "ki": 1024, "m": 1024 * 1024, "mi": 1024 * 1024}
+EXAMPLES = {"plain": "0.5 or 30", "length": "32k, 32768 or 1.5M", "count": "5000, 30M or 1e12"}
+NUMBER = re.compile(
+    r"([+-]?(?:\d{1,3}(?:[,_]\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s*([kmbt]?i?)", re.IGNORECASE
+)
 
 
-class JobError(ValueError):
-    """A job that cannot be: an unknown name, a number that is not positive, or flags that contradict each other."""
+def described_job(wishes: Mapping[str, Any]) -> Job:
+    """Returns the job that names and values describe; numbers may be text such as 32k.
 
-
-def described_job(tier_id: str | None, flags: Mapping[str, Any]) -> pl.DataFrame:
-    """Returns one JOB row: the tier with some fields changed, or a text service from its own fields.
-
-    Raises JobError with one line that names the value and what is allowed.
+    Names may have - or _. Raises JobError with one line that names the value, what is allowed, and the nearest name.
     """
-    fields = dict(flags)
-    if "context" in fields:
-        fields["context_tokens"] = tokens(fields.pop("context"))
-    if "purchase" in fields:
-        fields["purchase_kinds"] = [_one_of(PURCHASES, kind, "--purchase") for kind in fields.pop("purchase")]
-    if "billing" in fields:
-        fields["max_billing_increment_s"] = _one_of(BILLING_STEPS_S, fields.pop("billing"), "--billing")
-    if "region" in fields:
-        fields["region"] = place(fields["region"])
+    values: dict[str, Any] = {}
+    for spelling, value in wishes.items():
+        name = spelling.replace("-", "_")
+        if name not in NAMES:
+            known = [said(one) for one in NAMES]
+            raise JobError(f"{spelling[:40]!r}: no such wish{nearest(said(spelling), known)}")
+        if name in values:
+            raise JobError(f"{said(name)}: said twice")
+        values[name] = number(name, value) if name in NUMBERS and isinstance(value, str) else value
+    return Job(**values)
+
+
+def number(name: str, text: str) -> float:
+    """Returns the number that the text of a wish means. Raises JobError for a text that is none."""
+    written = NUMBERS[name].written
+    match = NUMBER.fullmatch(text.strip())
+    units = UNITS[written]
     try:
-        return job(tier_id, **fields)
-    except ValueError as error:
-        raise JobError(str(error)) from error
-
-
-def tokens(text: str) -> int:
-    """Returns the tokens that a text such as 32k, 32768 or "32 Ki" means. Raises JobError for anything else."""
-    match = re.fullmatch(r"(\d{1,12})\s*([kKmM]?i?)", text.strip().replace(",", "").replace("_", ""))
-    unit = match.group(2).lower() if match else "?"
-    if not match or unit not in TOKEN_UNITS or int(match.group(1)) == 0:
-        raise JobError(f"--context {text[:40]!r} is not a number of tokens such as 32k or 32768")
-    return int(match.group(1)) * TOKEN_UNITS[unit]
-
-
-def place(text: str) -> str:
-    """Returns what a job asks for as its region: eu, a continent, a country or a region key. Raises JobError."""
-    wish = text.strip()
-    regions = tables.read("region")
-    known = {"eu": "eu", **CONTINENTS}
-    known |= {country.lower(): country for country in regions["country_iso2"].drop_nulls().unique()}
-    known |= {key.lower(): key for key in regions["region_key"].drop_nulls().unique()}
-    if wish.lower() not in known:
-        near = get_close_matches(wish.lower(), known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise JobError(
-            f"--region {wish[:40]!r} is not eu, a continent, a country such as DE, or a region key{hint}"
-        )
-    return known[wish.lower()]
-
-
-def _one_of(known: Mapping[str, Any], value: str, flag: str) -> Any:
-    if value.lower() not in known:
-        raise JobError(f"{flag} {value[:40]!r} is not one of {', '.join(known)}")
-    return known[value.lower()]
+        digits, unit = match.groups() if match else ("", "?")
+        return float(re.sub("[,_]", "", digits)) * units[unit.lower()]
+    except (ValueError, KeyError):
+        raise JobError(f"{said(name)} {text[:40]!r}: must be a number such as {EXAMPLES[written]}") from None

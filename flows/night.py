@@ -15,6 +15,7 @@ import duckdb
 import polars as pl
 
 from flows.collect import Collected, segments_of, wanted
+from flows.fit_table import wanted_models, write_fit
 from flows.rank import rank_jobs, write_ranking
 from flows.settings import Settings
 from page.build import build
@@ -78,6 +79,7 @@ def finish_night(
 
     Sources in `accepted` are loaded in spite of hard findings, which their reason then names.
     """
+    fit_models = wanted_models(settings.fit_models)
     with writing(settings.warehouse) as connection:
         _write_facts(connection, sources, wanted(sources, settings))
         _write_rates(connection, collected)
@@ -95,6 +97,7 @@ def finish_night(
             for item in sorted(collected, key=lambda item: item.source_id)
         }
         write_ranking(connection, rank_jobs(connection, tier_jobs(), night=night))
+        write_fit(connection, fit_models)
         _write_release(connection, night, created_at)
         connection.execute("checkpoint warehouse")
     release = publish(settings.home, settings.warehouse, created_at, build)
@@ -223,6 +226,7 @@ def _write_facts(
             "provider_term": tables.read("provider"),
             "region": tables.read("region"),
             "assumption": tables.read("assumption"),
+            "accuracy_score": tables.read("accuracy_score"),
         },
     )
 

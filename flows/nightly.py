@@ -27,6 +27,7 @@ from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 
 from flows.answers import source_list  # noqa: E402
 from flows.collect import OFFLINE_REASON, Collected, collect, is_bundled, left_out, not_collected, wanted  # noqa: E402
+from flows.fit_table import wanted_models  # noqa: E402
 from flows.night import NightReport, finish_night, only_night  # noqa: E402
 from flows.settings import Settings, SettingsError, read_settings  # noqa: E402
 from page.errors import PageError  # noqa: E402
@@ -117,8 +118,12 @@ def run_night(
     only: tuple[str, ...] = (),
     accept: tuple[str, ...] = (),
 ) -> NightReport:
-    """Runs the flow in this process. Raises WarehouseError or PageError when nothing was published."""
+    """Runs the flow in this process.
+
+    Raises WarehouseError or PageError when nothing was published, SettingsError before anything is collected.
+    """
     check_server()
+    wanted_models(read_settings().fit_models)
     report = night_flow(night=night, offline=offline, only=only, accept=accept)
     assert isinstance(report, NightReport)
     return report

@@ -13,7 +13,8 @@ class Settings:
     """Where things lie and when the night runs.
 
     `home` holds captures, warehouse and releases. `turned_on` and `turned_off` are source ids that differ from
-    their default. `contact` goes into the user agent, so that a provider can reach the owner of this copy.
+    their default. `contact` goes into the user agent, so that a provider can reach the owner of this copy. `fit_models`
+    are the models of the table fit: None for the popular ones, empty for no table.
     """
 
     home: Path = Path("almanac")
@@ -23,6 +24,7 @@ class Settings:
     cron: str = "17 3 * * *"
     time_zone: str = "UTC"
     captures_kept_nights: int = 30
+    fit_models: tuple[str, ...] | None = None
 
     @property
     def warehouse(self) -> Path:
@@ -58,6 +60,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     nights = environ.get("GPU_ALMANAC_CAPTURES_KEPT_NIGHTS", str(default.captures_kept_nights))
     if not nights.isdecimal() or int(nights) < 1:
         raise SettingsError(f"GPU_ALMANAC_CAPTURES_KEPT_NIGHTS: {nights!r} is not a whole number from 1")
+    models = environ.get("GPU_ALMANAC_FIT_MODELS")
     home = Path(environ.get("GPU_ALMANAC_HOME") or default.home)
     if "?" in str(home):
         raise SettingsError(
@@ -71,6 +74,7 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         cron=environ.get("GPU_ALMANAC_CRON") or default.cron,
         time_zone=environ.get("GPU_ALMANAC_TIME_ZONE") or default.time_zone,
         captures_kept_nights=int(nights),
+        fit_models=None if models is None else tuple(models.replace(",", " ").split()),
     )
 
 

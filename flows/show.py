@@ -69,6 +69,11 @@ def _write(rows: Sequence[Mapping[str, Any]], names: Sequence[str], form: Format
         _table(rows, title)
 
 
+def lines(texts: Sequence[str]) -> None:
+    """Prints lines of text to stdout, as they are."""
+    sys.stdout.writelines(_printable(text) + "\n" for text in texts)
+
+
 def say(text: str) -> None:
     """Prints a line for people to stderr."""
     sys.stderr.write(text + "\n")

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from page import words
+from page import runs, words
 from page.data import Row
-from page.figures import Band, Ruler, band_ruler, memory_ruler, per_cent
-from page.phrases import bill_amount, hardware, may_lead, measure, speed_text
+from page.figures import Band, Part, Ruler, band_ruler, end_to_end, memory_ruler, per_cent
+from page.phrases import bill_amount, bill_band, hardware, may_lead, measure, speed_text, terms_of_payment
 from page.texts import Texts, name
+
+TIME_PARTS = ("weights", "cache", "compute", "link", "overhead", "prefill")
+LEAST_SHARE = 0.005  # of the time, that the key names
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,10 @@ class Answer:
     speed_title: Markup
     speed_text: Markup
     speed_limit: Markup | None
+    time: tuple[Part, ...]
+    time_key: list[tuple[int, Markup, str]]
     bill: list[Line]
+    bill_state: Markup
 
 
 def answer(t: Texts, tier: Row, row: Row, rows: list[Row]) -> Answer:
@@ -66,7 +72,10 @@ def answer(t: Texts, tier: Row, row: Row, rows: list[Row]) -> Answer:
         speed_title=title,
         speed_text=speed_text(t, tier, row, band),
         speed_limit=limit,
+        time=end_to_end(_time_shares(row)),
+        time_key=_time_key(t, row),
         bill=_bill(t, tier, row),
+        bill_state=_bill_state(t, row),
     )
 
 
@@ -131,8 +140,11 @@ def _why(t: Texts, tier: Row, row: Row, band: Band) -> list[Markup]:
         )
     if row["is_lower_bound"]:
         why.append(t.say("Storage or outgoing data has no stated price, so the bill is a lower bound."))
+    elif row["bill_state"] == "bounded":
+        why.append(t.say("Storage and outgoing data have a stated price; a term of the bill is assumed."))
     else:
         why.append(t.say("Storage and outgoing data have a stated price, so the bill is complete."))
+    why += _objective_band(t, row)
     if row["break_even_usd_per_instance_hour"] is not None:
         why.append(
             t.say(
@@ -140,7 +152,32 @@ def _why(t: Texts, tier: Row, row: Row, band: Band) -> list[Markup]:
                 price=t.money(row["break_even_usd_per_instance_hour"]),
             )
         )
-    return why + [words.flag(t, flag) for flag in row["flags"] or []]
+    notes = [
+        t.say("%(way)s: %(note)s.", way=words.purchase(t, row["purchase"]), note=note)
+        for note in terms_of_payment(t, row)
+    ]
+    return why + notes + [runs.flag(t, flag) for flag in row["flags"] or []]
+
+
+def _objective_band(t: Texts, row: Row) -> list[Markup]:
+    """Returns the cost at the ends of the speed band, where they are known and not the same."""
+    low, high = row["objective_low_usd"], row["objective_high_usd"]
+    if low is None:
+        return []
+    unit = words.objective(t, row["objective"])
+    if high is None:
+        return [
+            t.say(
+                "At the fast end of the speed band it costs %(low)s %(unit)s; at the slow end no number of copies"
+                " carries the job.",
+                low=t.money(low),
+                unit=unit,
+            )
+        ]
+    if t.money(low) == t.money(high):
+        return []
+    span = t.span(t.money(low), t.money(high))
+    return [t.say("Over the speed band it costs %(span)s %(unit)s.", span=span, unit=unit)]
 
 
 def _short_why(t: Texts, tier: Row, row: Row) -> Markup:
@@ -165,6 +202,31 @@ def _short_why(t: Texts, tier: Row, row: Row) -> Markup:
 def _memory_parts(row: Row) -> list[float | None]:
     """Returns the load of one GPU in parts: weights, cache or states, activations, runtime."""
     return [row["weights_gib"], row["state_gib"], row["activation_gib"], row["runtime_gib"]]
+
+
+def _time_shares(row: Row) -> list[float | None]:
+    """Returns the shares of the time in the order of TIME_PARTS."""
+    return [row[f"time_{part}_share"] for part in TIME_PARTS]
+
+
+def _time_key(t: Texts, row: Row) -> list[tuple[int, Markup, str]]:
+    """Returns number, name and share of the parts of the time that are worth a word."""
+    key = []
+    for number, (part, share) in enumerate(zip(TIME_PARTS, _time_shares(row), strict=True), start=1):
+        if share is None or share < LEAST_SHARE:
+            continue
+        # without a cache apart, all reading of memory is told as one
+        is_all_memory = part == "weights" and not row["time_cache_share"]
+        key.append((number, runs.time_part(t, "memory" if is_all_memory else part), t.percent(share)))
+    return key
+
+
+def _bill_state(t: Texts, row: Row) -> Markup:
+    """Returns how firm the total is."""
+    band = bill_band(t, row)
+    if band:
+        return t.say("Not all terms are stated. Read for and against the offer: %(band)s.", band=band)
+    return words.bill_state(t, row["bill_state"])
 
 
 def _bill(t: Texts, tier: Row, row: Row) -> list[Line]:

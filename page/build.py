@@ -9,7 +9,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from page import figures, jobs, offers, phrases, reasons, words
+from page import accuracy, figures, jobs, offers, phrases, reasons, runs, words
 from page.data import Night, Row, read
 from page.errors import PageError
 from page.texts import LOCALES, Language, Texts, load, name
@@ -91,7 +91,7 @@ def _pages(night: Night, t: Texts) -> Iterator[tuple[str, str, dict[str, Any]]]:
     table = offers.table(t, night.offers)
     yield "offers/index.html", "offers.j2", {"table": table, "first_rows": offers.FIRST_ROWS}
     yield "sources/index.html", "sources.j2", {}
-    yield "method/index.html", "method.j2", {}
+    yield "method/index.html", "method.j2", {"accuracy": accuracy.parts(t, night.accuracy)}
 
 
 def _environment(t: Texts) -> Environment:
@@ -111,6 +111,7 @@ def _environment(t: Texts) -> Environment:
         language=t.language,
         words=words,
         reasons=reasons,
+        runs=runs,
         name=name,
         hardware=phrases.hardware,
         offer_at=phrases.offer_at,

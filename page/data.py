@@ -101,6 +101,15 @@ ORDER BY tier_id, margin_ratio NULLS LAST, price_usd_per_instance_hour NULLS LAS
 
 RUNNERS_UP = "SELECT * FROM runner_up ORDER BY tier_id"
 
+# The factors of speed that place 1 was tried with.
+FACTORS = """
+SELECT assumption_id, value
+FROM assumption
+WHERE assumption_id IN ('slower_speed_factor', 'faster_speed_factor')
+"""
+
+ACCURACY = "SELECT * FROM accuracy_score ORDER BY part, case_class, held_out"
+
 SOURCES = "SELECT * FROM source_health ORDER BY is_on DESC, name, source_id"
 
 
@@ -117,6 +126,8 @@ class Night:
     cheaper: dict[str, list[Row]]
     near_misses: dict[str, list[Row]]
     runners_up: dict[str, list[Row]]
+    factors: dict[str, float]
+    accuracy: list[Row]
     sources: list[Row]
 
 
@@ -141,6 +152,8 @@ def read(database: Path) -> Night:
             cheaper=_by_tier(_rows(connection, CHEAPER)),
             near_misses=_by_tier(_rows(connection, NEAR_MISSES)),
             runners_up=_by_tier(_rows(connection, RUNNERS_UP)),
+            factors={row["assumption_id"]: row["value"] for row in _rows(connection, FACTORS)},
+            accuracy=_rows(connection, ACCURACY),
             sources=_rows(connection, SOURCES),
         )
 

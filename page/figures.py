@@ -65,12 +65,6 @@ def per_cent(value: float, whole: float) -> str:
 
 def memory_ruler(parts: Sequence[float | None], usable_gib: float) -> Ruler:
     """Returns the parts of the load, in GiB of one GPU, laid end to end over the usable memory."""
-    drawn = []
-    at = 0.0
-    for number, size in enumerate(parts, start=1):
-        if size:
-            drawn.append(Part(number, per_cent(at, usable_gib), per_cent(size, usable_gib)))
-            at += size
     ticks = tuple(
         Tick(
             f"{10 * step}%",
@@ -81,11 +75,22 @@ def memory_ruler(parts: Sequence[float | None], usable_gib: float) -> Ruler:
     )
     return Ruler(
         end=usable_gib,
-        parts=tuple(drawn),
+        parts=end_to_end([None if size is None else size / usable_gib for size in parts]),
         limit=per_cent(FITS_UP_TO, 1),
         limit_label_x=per_cent(FITS_UP_TO - 0.01, 1),
         ticks=ticks,
     )
+
+
+def end_to_end(shares: Sequence[float | None]) -> tuple[Part, ...]:
+    """Returns shares of a whole laid end to end; one that is null or nothing is left out, and keeps its number."""
+    drawn = []
+    at = 0.0
+    for number, share in enumerate(shares, start=1):
+        if share:
+            drawn.append(Part(number, per_cent(at, 1), per_cent(share, 1)))
+            at += share
+    return tuple(drawn)
 
 
 def band_ruler(band: Band, largest: float | None = None) -> Ruler:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -11,7 +11,7 @@ from page import reasons, words
 from page.answer import Answer, answer
 from page.data import RANKED_ROWS, Night, Row
 from page.figures import Ruler, band_ruler, memory_ruler
-from page.phrases import bill_amount, hardware, may_lead, measure, offer_at
+from page.phrases import bill_amount, bill_band, hardware, may_lead, measure, offer_at, terms_of_payment
 from page.texts import Texts, name
 
 GROUPS = (
@@ -49,6 +49,8 @@ class Ranked:
     speed: Ruler
     speed_text: str
     cost: Markup
+    bill_band: str | None
+    notes: list[Markup]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Job:
     cheaper: list[Row]
     near_misses: list[Row]
     runner_up: Row | None
+    factors: Mapping[str, float]
 
 
 def describe(t: Texts, night: Night, tier: Row) -> Job:
@@ -89,6 +92,7 @@ def describe(t: Texts, night: Night, tier: Row) -> Job:
         cheaper=night.cheaper.get(tier_id, []),
         near_misses=night.near_misses.get(tier_id, []),
         runner_up=next(iter(night.runners_up.get(tier_id, [])), None),
+        factors=night.factors,
     )
 
 
@@ -112,7 +116,10 @@ def firmness(t: Texts, job: Job) -> list[tuple[Markup, Markup]]:
     lines = []
     others = [row for row in rows if not row["is_headline"] and may_lead(row)]
     if others:
-        lines.append((t.say("the winner is gone"), offer_at(t, others[0])))
+        following = offer_at(t, others[0])
+        alike = t.say("%(offer)s, the same GPU", offer=following)
+        lines.append((t.say("the winner is gone"), alike if winner["survives_loss"] else following))
+    lines += _speeds_moved(t, winner, job.factors)
     certain = next((row for row in rows if row["certainty"] == "certain" and may_lead(row)), None)
     lines.append(
         (
@@ -129,6 +136,21 @@ def firmness(t: Texts, job: Job) -> list[tuple[Markup, Markup]]:
             (t.say("its machine-hour costs more than %(price)s", price=price), t.say("It loses place 1"))
         )
     return lines
+
+
+def _speeds_moved(t: Texts, winner: Row, factors: Mapping[str, float]) -> list[tuple[Markup, Markup]]:
+    """Returns whether the GPU of place 1 stays when every speed is lower or higher."""
+    slower, faster = factors["slower_speed_factor"], factors["faster_speed_factor"]
+    tried = [
+        ("survives_slower", t.say("every speed is %(share)s lower", share=t.percent(1 - slower))),
+        ("survives_faster", t.say("every speed is %(share)s higher", share=t.percent(faster - 1))),
+    ]
+    stays, goes = t.say("The same GPU"), t.say("Another GPU, or none")
+    return [
+        (condition, stays if winner[column] else goes)
+        for column, condition in tried
+        if winner[column] is not None
+    ]
 
 
 def why_the_next_lost(t: Texts, runner_up: Row) -> list[tuple[Markup, str | Markup]]:
@@ -255,6 +277,8 @@ def _ranked(t: Texts, tier: Row, rows: list[Row]) -> list[Ranked]:
                 speed=band_ruler(band, largest),
                 speed_text=t.span(t.quantity(low), t.quantity(high)) if has_band else t.quantity(band.point),
                 cost=bill_amount(t, row),
+                bill_band=bill_band(t, row),
+                notes=terms_of_payment(t, row),
             )
         )
     return ranked

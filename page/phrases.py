@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from page import words
+from page import runs, words
 from page.data import Row
 from page.figures import Band
 from page.texts import Texts, name
 
+WIDE_BILL = 1.1  # ends of a bill that are closer say the same
 RATES = ("tokens/s/user", "tokens/s/gpu", "audio s/s")  # more is faster; the other units are seconds
 
 
@@ -29,6 +30,36 @@ def bill_amount(t: Texts, row: Row) -> Markup:
         return t.say("not known")
     amount = t.total(row["total_usd"])
     return t.say("at least %(amount)s", amount=amount) if row["is_lower_bound"] else Markup(amount)
+
+
+def bill_band(t: Texts, row: Row) -> str | None:
+    """Returns the ends of the bill where what is missing moves it by more than a tenth."""
+    low, high = row["total_low_usd"], row["total_high_usd"]
+    if not low or high is None or high <= WIDE_BILL * low:
+        return None
+    return t.span(t.total(low), t.total(high))
+
+
+def terms_of_payment(t: Texts, row: Row) -> list[Markup]:
+    """Returns what a reservation or a spot machine asks for: how much use pays, how often to save."""
+    notes = []
+    share, hours = row["commitment_break_even_share"], row["commitment_break_even_hours"]
+    if share is not None and hours is not None:
+        notes.append(
+            t.say(
+                "pays from %(hours)s h of its term on (%(share)s)",
+                hours=t.number(hours, 0),
+                share=t.percent(share),
+            )
+            if share <= 1
+            else t.say("never pays: the same hardware by the hour costs less")
+        )
+    if row["checkpoint_advice_min"] is not None:
+        minutes = t.number(row["checkpoint_advice_min"], 0)
+        notes.append(t.say("a checkpoint every %(minutes)s min loses least", minutes=minutes))
+    if row["is_spot_sensitive"]:
+        notes.append(t.say("its place hangs on the assumed rate of losses"))
+    return notes
 
 
 def may_lead(row: Row) -> bool:
@@ -79,7 +110,7 @@ def speed_text(t: Texts, tier: Row, row: Row, band: Band) -> Markup:
     point = t.quantity(band.point)
     amount = t.say("%(hours)s h", hours=point) if is_time else words.speed(t, row["speed_unit"], point)
     limit = (
-        words.limiting_factor(t, row["limiting_factor"]) if row["limiting_factor"] else t.say("limit unknown")
+        runs.limiting_factor(t, row["limiting_factor"]) if row["limiting_factor"] else t.say("limit unknown")
     )
     if band.low is None or band.high is None:
         return t.say("%(amount)s, %(limit)s", amount=amount, limit=limit)

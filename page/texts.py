@@ -123,6 +123,15 @@ class Texts:
         """Returns a share as whole per cent: 0.43 is 43%."""
         return format_percent(round(share, 2), locale=self.babel)
 
+    def fine_percent(self, share: float) -> str:
+        """Returns a share as per cent with about two digits, however small it is: 0.00079 is 0.079%, 0.43 is 43%."""
+        size = abs(share)
+        digits = 0 if size >= 0.0995 else 1 if size >= 0.00995 else 2 if size >= 0.000995 else 3
+        pattern = self.babel.percent_formats[None].pattern.replace(
+            "0", "0." + "0" * digits if digits else "0"
+        )
+        return format_percent(share, pattern, locale=self.babel)
+
     def span(self, low: str, high: str) -> str:
         """Returns a range that no line break splits."""
         return f"{low}\u2060–\u2060{high}"

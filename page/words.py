@@ -16,7 +16,7 @@ from page.texts import Texts
 def word(family: str, code: str, words: Mapping[str, Markup]) -> Markup:
     """Returns the word for a code of a family."""
     if code not in words:
-        raise PageError(f"{family} {code!r}: no words for this code; add them to page/words.py")
+        raise PageError(f"{family} {code!r}: no words for this code; add them to its family in page/")
     return words[code]
 
 
@@ -48,21 +48,6 @@ def certainty(t: Texts, code: str) -> Markup:
 def certainty_short(t: Texts, code: str) -> Markup:
     """The same for a table cell."""
     return word("certainty", code, {"certain": t.say("Certain"), "likely": t.say("Likely")})
-
-
-def limiting_factor(t: Texts, code: str) -> Markup:
-    """What limits the speed, as the end of "limited by …"."""
-    return word(
-        "limiting factor",
-        code,
-        {
-            "bandwidth": t.say("limited by memory bandwidth"),
-            "compute": t.say("limited by compute"),
-            "link": t.say("limited by the link between the GPUs"),
-            "overhead": t.say("limited by overhead"),
-            "cache_capacity": t.say("limited by the room for the cache"),
-        },
-    )
 
 
 def constraint(t: Texts, code: str) -> Markup:
@@ -154,6 +139,19 @@ def price_state(t: Texts, code: str) -> Markup:
             "bid_floor": t.say("Lowest bid"),
             "contact_sales": t.say("Contact sales"),
             "future": t.say("Not yet valid"),
+        },
+    )
+
+
+def bill_state(t: Texts, code: str) -> Markup:
+    """How firm a bill is whose ends are close."""
+    return word(
+        "bill state",
+        code,
+        {
+            "exact": t.say("Every term of the bill is stated."),
+            "bounded": t.say("Not all terms are stated; that moves the total by less than a tenth."),
+            "partial": t.say("A term is not stated, and there is no total."),
         },
     )
 
@@ -357,23 +355,6 @@ def speed(t: Texts, unit: str, amount: object) -> Markup:
             "s/image": t.say("%(amount)s s for an image", amount=amount),
             "s/clip": t.say("%(amount)s s for a clip", amount=amount),
             "audio s/s": t.say("%(amount)s times real time", amount=amount),
-        },
-    )
-
-
-def flag(t: Texts, code: str) -> Markup:
-    """What a reader should know of the way a job runs on an offer."""
-    return word(
-        "flag",
-        code,
-        {
-            "weight_only": t.say("The number format saves memory only; the arithmetic runs at 16 bits."),
-            "fp16_for_bf16": t.say("FP16 is used in place of BF16."),
-            "kv16_fallback": t.say("The cache stays in 16 bits."),
-            "ttft_not_modelled": t.say("The time to the first sound is not computed."),
-            "assumed_increment": t.say("The billing step is not stated; started hours are assumed."),
-            "assumed_startup_billed": t.say("Whether start-up is billed is not stated; it is assumed."),
-            "assumed_interruptions": t.say("How often spot is taken back is not stated; it is assumed."),
         },
     )
 

@@ -6,8 +6,9 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,10 +16,11 @@ import duckdb
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
+from emitted_codes import column_codes, reason_codes, returned_codes, sources
 from lxml import html
 from site_night import HOSTILE_NAME, PROVIDERS, offers, write
 
-from page import reasons, words
+from page import accuracy, reasons, runs, words
 from page.build import build, phase
 from page.data import read
 from page.errors import PageError
@@ -28,6 +30,7 @@ from page.offers import table, web
 from page.texts import LOCALES, Texts, load
 from scrapers import contract
 from transforms.reference.tables import read as facts
+from transforms.workloads.engines import DEFAULT
 
 PUBLIC = ("gpu_almanac.duckdb", "offers.csv", "offers.parquet", "rankings.csv", "rankings.parquet")
 
@@ -137,6 +140,8 @@ def test_a_folder_that_is_not_empty_is_refused(night: Path, tmp_path: Path) -> N
         ("UPDATE tier_exclusion_count SET reason = 'bad_luck' WHERE tier_id = 'qlora-8b'", "bad_luck"),
         ("UPDATE tier_ranking SET verdict = 'maybe' WHERE rank = 1", "maybe"),
         ("UPDATE tier_ranking SET limiting_factor = 'mood' WHERE rank = 1", "mood"),
+        ("UPDATE tier_ranking SET engine = 'steam' WHERE rank = 1", "steam"),
+        ("UPDATE tier_ranking SET bill_state = 'lost' WHERE rank = 1", "lost"),
         ("UPDATE current_offering SET availability = 'soon' WHERE gpu_count = 8", "soon"),
         ("UPDATE source_health SET outcome = 'tired' WHERE outcome = 'ok'", "tired"),
         ("UPDATE tier_ranking SET would_lead_if = 'second_hand|wet' WHERE rank = 2", "wet"),
@@ -194,6 +199,86 @@ def test_the_entry_adds_up(site: Path) -> None:
     assert "82.7 of 191 GiB usable, 43%" in text
     assert "35 tokens/s, 80% band 24\u2060–\u206047, limited by memory bandwidth" in text
     assert "Certain to keep up: 0.5 × H200 SXM 141GB at Scaleway for $2,466, price: tonight." in text
+
+
+def test_the_time_is_told_by_its_parts(site: Path) -> None:
+    # 0.6 + 0.2 + 0.001 + 0 + 0.1 + 0.099 = 1; a thousandth is drawn and needs no word
+    job = page(site, "jobs/rt-chat-70b/index.html")
+    figure = next(f for f in job.xpath("//figure") if "Where the time goes" in words_of(f))
+    assert [words_of(item) for item in figure.xpath(".//li")] == [
+        "Reading weights 60%",
+        "Reading the cache 20%",
+        "Overhead 10%",
+        "Reading the input 10%",
+    ]
+    drawn = [(bar.get("class"), bar.get("x"), bar.get("width")) for bar in figure.xpath(".//svg/rect")]
+    assert drawn == [
+        ("a1", "0.00%", "60.00%"),
+        ("a2", "60.00%", "20.00%"),
+        ("a3", "80.00%", "0.10%"),
+        ("a5", "80.10%", "10.00%"),
+        ("a6", "90.10%", "9.90%"),
+    ]
+    assert "vLLM 0.8 and later" in words_of(figure)
+
+
+def test_the_page_says_how_firm_place_1_is(site: Path) -> None:
+    job = page(site, "jobs/rt-chat-70b/index.html")
+    rows = [[words_of(cell) for cell in row] for row in job.xpath("//div[@class='split2']//tbody/tr")]
+    assert ["every speed is 20% lower", "Another GPU, or none"] in rows
+    assert ["every speed is 25% higher", "The same GPU"] in rows
+    assert any(row[0] == "the winner is gone" and row[1].endswith(", the same GPU") for row in rows)
+    assert "at the slow end no number of copies carries the job" in words_of(job)
+
+
+def test_a_bill_with_unstated_terms_shows_its_ends_where_they_are_far_apart(
+    night: Path, tmp_path: Path
+) -> None:
+    def told(change: str) -> str:
+        database = Path(shutil.copy(night, tmp_path / "n.duckdb"))
+        with duckdb.connect(str(database)) as connection:
+            connection.execute(f"UPDATE tier_ranking SET {change} WHERE tier_id = 'rt-chat-70b' AND rank = 1")
+        shutil.rmtree(tmp_path / "site", ignore_errors=True)
+        build(database, tmp_path / "site")
+        return words_of(page(tmp_path / "site", "jobs/rt-chat-70b/index.html").xpath("//section")[0])
+
+    ends = "Read for and against the offer: $2,000\u2060–\u2060$2,201."
+    assert ends in told("bill_state = 'bounded', total_low_usd = 2000, total_high_usd = 2201")
+    close = told("bill_state = 'bounded', total_low_usd = 2000, total_high_usd = 2199")
+    assert "$2,199" not in close
+    assert "that moves the total by less than a tenth" in close
+    assert "Every term of the bill is stated." in told("bill_state = 'exact'")
+
+
+def test_reserved_and_spot_rows_say_what_they_ask_for(site: Path) -> None:
+    rows = [words_of(row) for row in page(site, "jobs/rt-chat-70b/index.html").xpath("//table//tr[td]")]
+    reserved, spot = [row for row in rows if "Reserved" in row], [row for row in rows if "Spot" in row]
+    assert reserved
+    assert all("pays from 5,256 h of its term on (60%)" in row for row in reserved)
+    assert spot
+    advice = "a checkpoint every 32 min loses least its place hangs on the assumed rate of losses"
+    assert all(advice in row for row in spot)
+    assert not any("checkpoint" in row for row in rows if "On-demand" in row)
+
+
+def test_the_method_page_shows_how_far_the_model_is_off(site: Path) -> None:
+    method = page(site, "method/index.html")
+    rows = [[words_of(cell) for cell in row] for row in method.xpath("//table[@class='accuracy']//tr[td]")]
+    assert rows == [
+        ["Weights", "0.079%", "–", "83%", "–", "98%", "100"],
+        ["Fits or does not", "100% right", "–", "–", "–", "98%", "100"],
+        ["All measurements", "11%", "14%", "80%", "95%", "98%", "100"],
+    ]
+    assert words_of(method).count("No rows are stored for this part.") == 2
+
+
+def test_a_method_page_without_any_score_is_a_whole_page(night: Path, tmp_path: Path) -> None:
+    database = Path(shutil.copy(night, tmp_path / "n.duckdb"))
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("DELETE FROM accuracy_score")
+    build(database, tmp_path / "site")
+    method = page(tmp_path / "site", "method/index.html")
+    assert words_of(method).count("No rows are stored for this part.") == 4
 
 
 def test_a_lower_bound_says_at_least_and_an_unknown_line_is_not_zero(night: Path, tmp_path: Path) -> None:
@@ -519,8 +604,6 @@ def test_a_moment_is_told_in_utc() -> None:
             words.verdict,
             ["fits", "tight", "loads_but_cannot_serve", "does_not_fit", "unsupported_precision", "unknown"],
         ),
-        (words.limiting_factor, ["bandwidth", "compute", "link", "overhead", "cache_capacity"]),
-        (words.constraint, ["memory", "speed", "ttft", "latency", "deadline"]),
         (words.link, ["nvlink", "pcie", "xgmi", "none", "unknown"]),
     ],
 )
@@ -532,15 +615,94 @@ def test_every_code_of_the_almanac_has_words(family: Any, codes: Any) -> None:
     assert len(set(said.values())) == len(said)
 
 
-def test_every_reason_has_words_and_a_missing_fact_has_others() -> None:
+def without_words(family: Callable[[Texts, str], object], codes: Iterable[str]) -> list[str]:
+    """Returns the codes that a family has no words for."""
     t = load("en")
-    of_offers = ["purchase_kind", "checkpoint", "term", "hosts", "region", "billing_increment", "price_state"]
-    of_offers += ["price", "price_age", "availability", "gpu", "max_gpus", "fabric"]
-    of_layouts = ["performance", "gpu_figures", "figures", "memory", "precision", "heads", "split", "batch"]
-    of_layouts += ["method", "architecture", "multi_node", "speed", "ttft", "latency", "users", "deadline"]
-    tests = of_offers + of_layouts
-    assert all(reasons.reason(t, code, is_unknown) for code in tests for is_unknown in (True, False))
+    missing = []
+    for code in sorted(codes):
+        try:
+            assert str(family(t, code))
+        except PageError:
+            missing.append(code)
+    return missing
+
+
+def known_or_not(t: Texts, code: str) -> str:
+    return f"{reasons.reason(t, code, False)} {reasons.reason(t, code, True)}"
+
+
+# What the model writes into a ranking: its words, its codes as the source of the model has them, and one among them.
+EMITTED: list[tuple[Callable[[Texts, str], object], Callable[[list[str]], set[str]], str]] = [
+    (runs.flag, lambda m: column_codes("flags", m) | returned_codes("flags", m), "stated_peak"),
+    (runs.limiting_factor, partial(column_codes, "limiting_factor"), "cache_capacity"),
+    (words.bill_state, partial(column_codes, "bill_state"), "bounded"),
+    (words.certainty, partial(column_codes, "certainty"), "likely"),
+    (words.constraint, partial(column_codes, "tightest_constraint"), "ttft"),
+    (words.verdict, partial(column_codes, "verdict"), "loads_but_cannot_serve"),
+    (lambda t, code: words.speed(t, code, 1), partial(column_codes, "speed_unit"), "audio s/s"),
+    (runs.engine, partial(column_codes, "engine"), "hf peft"),
+    (reasons.would_lead_if, partial(column_codes, "obstacle"), "uncalibrated"),
+    (known_or_not, reason_codes, "layout"),
+]
+
+
+@pytest.mark.parametrize(("family", "codes", "one"), EMITTED)
+def test_every_code_that_the_model_can_emit_has_words(family: Any, codes: Any, one: str) -> None:
+    emitted = codes(sources())
+    assert one in emitted  # the reader of the source sees it
+    assert without_words(family, emitted) == []
+
+
+def test_the_engine_that_offers_are_ranked_with_has_words() -> None:
+    label = facts("engine").filter(engine_id=DEFAULT)["label"][0]
+    assert without_words(runs.engine, [label]) == []
+
+
+NEW_CODES = """
+def flags():
+    return pl.concat_list(pl.when(odd()).then(pl.lit("odd_cache")))
+
+def outcome(rows):
+    limits = zip(parts(), ("compute", "cosmic_rays"), strict=True)
+    limiting = pl.coalesce(*(pl.when(part).then(pl.lit(name)) for part, name in limits))
+    noted = pl.when(is_x()).then(pl.lit(["odd_peak"])).otherwise(pl.lit([]))
+    failures = [Failure("weather", pl.col("speed") > 1), below("mood", pl.col("speed"), floor, "x")]
+    rule = Rule(pl.coalesce("layout_reason", pl.lit("tide")), pl.col("speed"))
+    return rows.with_columns(limiting_factor=limiting, flags=noted, engine=pl.col("task").replace_strict(ENGINES))
+
+ENGINES = {"serve": "steam"}
+"""
+
+
+def test_a_new_code_without_words_would_be_found() -> None:
+    new = [NEW_CODES]
+    found = {
+        "flag": without_words(runs.flag, column_codes("flags", new) | returned_codes("flags", new)),
+        "limit": without_words(runs.limiting_factor, column_codes("limiting_factor", new)),
+        "engine": without_words(runs.engine, column_codes("engine", new)),
+        "reason": without_words(known_or_not, reason_codes(new)),
+    }
+    assert found == {
+        "flag": ["odd_cache", "odd_peak"],
+        "limit": ["cosmic_rays"],
+        "engine": ["steam"],
+        "reason": ["mood", "tide", "weather"],
+    }
+
+
+def test_a_missing_fact_has_other_words_than_a_failed_test() -> None:
+    t = load("en")
     assert reasons.reason(t, "fabric", True) != reasons.reason(t, "fabric", False)
+
+
+def test_every_class_and_part_of_the_accuracy_has_words_and_is_a_class_of_the_scores() -> None:
+    t = load("en")
+    stored = facts("accuracy_score")
+    for part, classes in accuracy.CLASSES.items():
+        assert accuracy.part_title(t, part)
+        assert all(accuracy.case_class(t, code) for code in classes)
+        known = set(stored.filter(part=part)["case_class"])
+        assert not known or set(classes) <= known, part
 
 
 def test_candidates_show_what_they_have_in_common() -> None:

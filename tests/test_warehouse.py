@@ -108,6 +108,7 @@ def test_tables_have_the_columns_of_the_frames(path: Path) -> None:
         "offering": {"night", *OFFERING},
         "ranking": set(RANKING),
         "exclusion": set(EXCLUSION),
+        "accuracy_score": set(read("accuracy_score").columns),
         "tier": {"group_name" if name == "group" else name for name in JOB},
     }
     with writing(path) as connection:

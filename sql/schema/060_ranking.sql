@@ -47,7 +47,25 @@ create table ranking (
     would_lead_if varchar,
     tightest_constraint varchar,
     tightest_slack_ratio double,
-    break_even_usd_per_instance_hour double
+    break_even_usd_per_instance_hour double,
+    bill_state varchar,
+    total_low_usd double,
+    total_high_usd double,
+    objective_low_usd double,
+    objective_high_usd double,
+    commitment_break_even_hours double,
+    commitment_break_even_share double,
+    checkpoint_advice_min double,
+    is_spot_sensitive boolean,
+    survives_slower boolean,
+    survives_faster boolean,
+    survives_loss boolean,
+    time_weights_share double,
+    time_cache_share double,
+    time_compute_share double,
+    time_link_share double,
+    time_overhead_share double,
+    time_prefill_share double
 );
 
 comment on table ranking is 'offers that can do the job of a tier, in order';
@@ -96,3 +114,21 @@ comment on column ranking.would_lead_if is 'the one thing that keeps a cheaper o
 comment on column ranking.tightest_constraint is 'the constraint with the least slack';
 comment on column ranking.tightest_slack_ratio is 'slack of that constraint: 0.24 is 24 % above the floor';
 comment on column ranking.break_even_usd_per_instance_hour is 'hourly price below which the offer is first';
+comment on column ranking.bill_state is 'exact, bounded (a fact of the bill is missing) or partial (without a total)';
+comment on column ranking.total_low_usd is 'whole bill with what is missing read in favour of the offer, USD';
+comment on column ranking.total_high_usd is 'whole bill with what is missing read against the offer, USD';
+comment on column ranking.objective_low_usd is 'value of the objective at the high end of the speed band, USD';
+comment on column ranking.objective_high_usd is 'value of the objective at the low end of the speed band, USD; null where that end does not carry the job';
+comment on column ranking.commitment_break_even_hours is 'hours of its term that must be used for a reservation to cost what the same hardware costs by the hour';
+comment on column ranking.commitment_break_even_share is 'the same as a share of the term; above 1 the reservation never pays';
+comment on column ranking.checkpoint_advice_min is 'interval between checkpoints that loses least on a spot machine, minutes';
+comment on column ranking.is_spot_sensitive is 'true where the place of a spot machine changes within the losses that are assumed, 0.02 to 0.5 per hour';
+comment on column ranking.survives_slower is 'place 1 only: true when the same GPU leads with all speeds at 0.8';
+comment on column ranking.survives_faster is 'place 1 only: true when the same GPU leads with all speeds at 1.25';
+comment on column ranking.survives_loss is 'place 1 only: true when the same GPU leads without this offer';
+comment on column ranking.time_weights_share is 'share of the time that reading the weights takes; the six shares sum to 1 and are null where the time is not told apart';
+comment on column ranking.time_cache_share is 'share of the time that reading the cache takes';
+comment on column ranking.time_compute_share is 'share of the time that computing takes';
+comment on column ranking.time_link_share is 'share of the time that data between GPUs takes';
+comment on column ranking.time_overhead_share is 'share of the time that overhead takes';
+comment on column ranking.time_prefill_share is 'share of the time that reading the input takes';

@@ -44,7 +44,7 @@ create table model (
 comment on table model is 'models with their geometry';
 comment on column model.model_id is 'our key of the model';
 comment on column model.family is 'model family';
-comment on column model.modality is 'llm, vlm, image, video, asr, tts, music, omni or audio';
+comment on column model.modality is 'llm, vlm, encoder, encoder_decoder, image, video, video+audio, asr, tts, music, omni or audio';
 comment on column model.params_total is 'parameters of the decoder or of all components';
 comment on column model.params_active is 'parameters used per token';
 comment on column model.num_layers is 'layers';

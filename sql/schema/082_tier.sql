@@ -11,6 +11,7 @@ create table tier (
     model_id varchar,
     weight_precision varchar,
     kv_precision varchar,
+    is_kv_fixed boolean,
     input_tokens double,
     output_tokens double,
     cached_input_share double,
@@ -41,6 +42,7 @@ create table tier (
     optimizer varchar,
     recompute varchar,
     assumed_peak_gib double,
+    is_peak_fixed boolean,
     max_gpus double,
     allow_multi_node boolean,
     required_fabric varchar,
@@ -71,6 +73,7 @@ comment on column tier.task is 'kind of work';
 comment on column tier.model_id is 'our key of the model';
 comment on column tier.weight_precision is 'format of the weights';
 comment on column tier.kv_precision is 'format of the cache';
+comment on column tier.is_kv_fixed is 'true where the format of the cache is a wish that no GPU may change';
 comment on column tier.input_tokens is 'mean tokens in per request';
 comment on column tier.output_tokens is 'mean tokens out per request';
 comment on column tier.cached_input_share is 'share of the input that a prefix cache serves';
@@ -101,6 +104,7 @@ comment on column tier.lora_targets is 'matrices with adapters';
 comment on column tier.optimizer is 'optimizer and its states';
 comment on column tier.recompute is 'activation recomputation';
 comment on column tier.assumed_peak_gib is 'assumed peak memory where no formula exists, GiB';
+comment on column tier.is_peak_fixed is 'true where the peak is a measurement that counts before any formula';
 comment on column tier.max_gpus is 'most GPUs that may be rented';
 comment on column tier.allow_multi_node is 'whether the job may span nodes';
 comment on column tier.required_fabric is 'link and network that the job needs';

@@ -99,26 +99,85 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
         "min_gpus": (0.001, 10_000),
         "sla_uptime_pct": (0, 100),
     },
+    "egress_tier": {"from_gb": (0, 1e7), "usd_per_gb": (0, 1)},
+    "storage_term": {
+        "storage_month_hours": (672, 744),
+        "storage_free_gb": (0, 1e6),
+        "stopped_usd_per_gb_month": (0, 1),
+        "smallest_disk_gb": (1, 1024),
+    },
     "region": {"lat": (-90, 90), "lon": (-180, 180)},
     "assumption": {"low": (0, 1e15)},
-    "coefficient": {"low": (0, 1e15), "prior_low": (0, 1e15), "rows_used": (1, 100_000)},
+    "coefficient": {"low": (0, 1e15), "prior_low": (0, 1e15), "rows_used": (0, 100_000)},
+    "accuracy_target": {"at_least": (0, 1), "at_most": (0, 1)},
+    "accuracy_score": {
+        **dict.fromkeys(("scored", "refused", "no_proof", "false_fits", "false_refusals", "pairs"), (0, 1e6)),
+        **dict.fromkeys(("coverage", "in_band_share", "right_share", "right_pairs_share"), (0, 1)),
+        **dict.fromkeys(("median_error", "p90_error"), (0, 1e6)),
+        "bias": (-0.9999, 1e6),  # what is predicted lies above zero
+    },
     "audio_reference": {"steps": (1, 1000), "streams": (1, 10_000), "audio_s_per_s": (0.01, 1e6)},
     "denoiser": {
+        "depth": (1, 1000),
+        "attention_layers": (0, 1000),
+        "width": (64, 65_536),
+        "text_tokens": (0, 10_000),
+        "pixels_per_token": (1, 256),
+        "frames_per_latent": (1, 64),
+        "latents_per_token": (1, 16),
+        "unet_side_px": (64, 65_536),
+        "guidance_passes": (1, 2),
+        "token_params": (1e6, 1e12),
+        "unet_linear_tflop": (0.001, 1000),
+        "unet_square_tflop": (0.001, 1000),
+    },
+    "model_shape": {"num_layers": (1, 1000), "hidden_size": (64, 65_536)},
+    "engine": {"max_sequences": (1, 65_536), "max_offline_sequences": (1, 65_536)},
+    "gpu_speed_class": {"sustained_16bit_tflops": (1, 20_000)},
+    "optimizer": {
+        "weight_copy_bytes": (1, 4),
+        "gradient_bytes": (0, 4),
+        "moment_bytes": (0, 12),
+        "adapter_state_bytes": (2, 32),
+    },
+    "model_component": {"parameters": (1e5, 1e13), "kept_bits": (16, 32)},
+    "activation_reference": {
+        "activation_gib": (0.01, 1000),
         "width_px": (16, 65_536),
         "height_px": (16, 65_536),
         "frames": (1, 100_000),
-        "tflop_per_forward": (0.001, 1e7),
+        "hidden_size": (16, 65_536),
     },
-    "gpu_speed_class": {"sustained_16bit_tflops": (1, 20_000)},
-    "optimizer": {"full_state_bytes": (2, 32), "adapter_state_bytes": (2, 32)},
+    "training_recipe": {"lora_rank": (1, 10_000), "adapter_input_bytes": (0, 8)},
     "quant_format": {
         "routed_expert_bits": (1, 64),
         "other_bits_moe": (1, 64),
         "other_bits_dense": (1, 64),
         "embedding_bits": (1, 64),
+        "head_bits": (1, 64),
+        "vision_bits": (0, 64),  # 0: not in the file
+        "draft_bits": (0, 64),
+        "kernel_tile": (1, 1024),
         "load_factor": (1, 2),
         "min_compute_capability": (1, 20),
     },
+    "attention_layer": {
+        "layers": (1, 1000),
+        "kv_heads": (1, 1024),
+        "key_dim": (1, 65_536),
+        "value_dim": (0, 65_536),
+        "tokens": (16, 100_000_000),
+        "tokens_per_entry": (1, 1024),
+        "state_bytes": (1e3, 1e10),
+    },
+    "model_type": {
+        "ffn_matrices": (2, 3),
+        "norm_vectors": (0, 8),
+        "final_norm_vectors": (0, 2),
+        "window_every": (2, 64),
+    },
+    "model_part": {"parameters": (1e6, 1e12)},
+    "checkpoint": {"stored_bytes": (1e6, 1e14)},
 }
 
 
@@ -134,14 +193,17 @@ _OBJECTIVES = _codes(
 _CONFIDENCE = _codes("high medium low")
 _ANSWERS = _codes("yes no unknown")
 _FORMATS = _codes("16bit fp8 int8 fp4 fp32")
+_PARTS = _codes("memory text training generation")
 _UNITS = _codes(
     """1 1/h GB/s GPUs GiB TFLOP USD/h byte characters days h ms offerings offers parameters ratio rows s sequences
     tokens µs"""
 )
+_RECOMPUTE = _codes("none full selective per_op mlp offload")
+_TARGETS = frozenset(("all linear layers", "attention projections", "query and value", "feed-forward"))
 
 VALUES: dict[str, dict[str, frozenset[str]]] = {
     "gpu": {
-        "vendor": _codes("AMD AWS Google Huawei Intel NVIDIA Qualcomm T-Head Tenstorrent"),
+        "vendor": _codes("AMD AWS Apple Google Huawei Intel NVIDIA Qualcomm T-Head Tenstorrent"),
         "form_factor": _codes("PCIe SXM NVL OAM embedded pod"),
         "memory_type": _codes(
             """DDR4 GDDR5 GDDR5X GDDR6 GDDR6X GDDR7 HBM HBM2 HBM2e HBM3 HBM3e HBM4 LPDDR4x LPDDR5
@@ -155,9 +217,12 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
         "confidence": _CONFIDENCE,
     },
     "model": {
-        "modality": _codes("asr audio image llm music omni tts video video+audio vlm"),
+        "modality": _codes(
+            "asr audio encoder encoder_decoder image llm music omni tts video video+audio vlm"
+        ),
         "attention": _codes("gqa hybrid linear mha mla mqa sliding"),
     },
+    "model_alias": {"relation": _codes("spelling release fine_tune")},
     "region": {
         "continent": _codes("AF AN AS EU NA OC SA"),
         "kind": _codes("region zone local_zone country continent global unknown"),
@@ -199,12 +264,36 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
         "objective": _OBJECTIVES,
         "secondary_objective": _OBJECTIVES,
     },
-    "assumption": {"unit": _codes("1/h GPUs USD/h characters days h offerings offers ratio rows s")},
-    "coefficient": {
-        "unit": _codes("1 GB/s GPUs GiB TFLOP byte ms parameters ratio s sequences tokens µs"),
-        "part": _codes("memory text training generation"),
+    "assumption": {
+        "unit": _codes("1/h GPUs USD/GB USD/h characters days h min offerings offers ratio rows s tokens")
     },
+    "accuracy_target": {
+        "held_out": _codes("none gpu source"),
+        "part": _PARTS,
+        "statistic": _codes("coverage median_error p90_error in_band_share right_share right_pairs_share"),
+    },
+    "accuracy_score": {"held_out": _codes("none gpu source"), "part": _PARTS},
+    "coefficient": {
+        "unit": _codes("1 GB/s GPUs GiB TFLOP W/TFLOP byte ms parameters ratio s sequences tokens µs"),
+        "part": _PARTS,
+    },
+    "engine": {"kernels": _codes("paged paged_2023 gguf gguf_fused exl awq eager")},
     "quant_format": {"native_unit": _FORMATS, "multiplied_unit": _FORMATS},
+    "attention_layer": {"kind": _codes("full window latent index side compressed state cross")},
+    "model_type": {
+        "block": _codes("plain delta latent sinks falcon whisper"),
+        "qk_norm": _codes("none head width"),
+        "window_rule": _codes("none all flag pattern"),
+    },
+    "model_part": {"part": _codes("vision draft")},
+    "model_component": {"role": _codes("text_encoder denoiser decoder")},
+    "training_recipe": {
+        "lora_targets": _TARGETS,
+        "recompute": _RECOMPUTE,
+        "selective_policy": _RECOMPUTE,
+        "loss": _codes("plain chunked fused"),
+        "compiled_loss": _codes("plain chunked fused"),
+    },
 }
 
 _DAY = r"20\d\d(?:-[01]\d(?:-[0-3]\d)?)?"  # a day, a month or a year
@@ -216,10 +305,17 @@ _SIZE = r"[1-9]\d*"
 SHAPES: dict[str, dict[str, str]] = {
     "gpu": {"compute_capability": r"\d+\.\d|gfx[0-9a-f]+"},
     "gpu_alias": {"gpu_fraction": rf"1/{_SIZE}(?: compute, {_SIZE} GB)?|by size|slice(?: \({_SIZE} GB\))?"},
+    "accuracy_target": {"case_class": "[a-z0-9_]+"},
+    "accuracy_score": {"case_class": "[a-z0-9_]+"},
     "model": {
         "num_layers": rf"{_SIZE}(?:[+x]{_SIZE})*",
         "intermediate_size": rf"(?:(?:dense|moe|dense\+moe):)?{_SIZE}(?:\|moe:{_SIZE})?",
         "released": _DAY,
+    },
+    "engine": {
+        "version_before": r"\d{1,2}\.\d{1,3}",
+        "date_before": _DAY,
+        "label": r"[A-Za-z][A-Za-z0-9 .+-]*",
     },
     "tier": {
         "resolution": rf"{_SIZE}x{_SIZE}|\D.* megapixels .*",
@@ -235,6 +331,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "api_key_env": "[A-Z][A-Z_|]+",
     },
     "region": {"country_iso2": _COUNTRY, "region_key": "[a-z0-9-]+"},
+    "training_recipe": {"until": _DAY},
+    "model_component": {"component": "[a-z0-9_./-]+"},
     "interruption": {"date": _DAY, "value": r"[<>]?\d+(?:\.\d+)?(?:-\d+(?:\.\d+)?)?"},
 }
 # Days, months and years that are kept as text.
@@ -262,25 +360,46 @@ _GPUS = Reference("gpu_keys", "gpu", "gpu_key", "|")
 _OF_COEFFICIENT = ("coefficient", "coefficient_id", "\n")
 
 REFERENCES: dict[str, tuple[Reference, ...]] = {
+    "model_alias": (_MODEL,),
     "gpu_alias": (_GPUS, Reference("context", "alias_context", "context")),
     "alias_context": (Reference("providers", "provider", "provider", "|", also=_LISTS),),
     "plan_pattern": (_GPUS, Reference("provider", "provider", "provider")),
     "zone_suffix": (Reference("provider", "provider", "provider", also=_LISTS),),
     "audio_reference": (_GPU, _MODEL),
-    "denoiser": (_MODEL, Reference("denoiser_family", *_OF_COEFFICIENT, prefix="denoiser_share.")),
+    "denoiser": (Reference("denoiser_family", *_OF_COEFFICIENT, prefix="denoiser_share."),),
     "gpu_speed_class": (
         _GPU,
         Reference("hardware_class", *_OF_COEFFICIENT, prefix="bandwidth_share."),
         Reference("training_family", *_OF_COEFFICIENT, prefix="training_share."),
         Reference("generation_family", *_OF_COEFFICIENT, prefix="architecture_factor."),
     ),
+    "engine": tuple(
+        Reference(column, *_OF_COEFFICIENT, prefix=f"{family}.")
+        for column, family in (
+            ("layer_cost", "layer_overhead_us"),
+            ("expert_cost", "expert_layer_overhead_us"),
+            ("step_cost", "step_overhead_ms"),
+            ("sequence_cost", "sequence_overhead_us"),
+        )
+    ),
     "quant_format": (Reference("flops_factor_id", *_OF_COEFFICIENT),),
+    "quant_alias": (Reference("weight_precision", "quant_format", "weight_precision"),),
+    "attention_layer": (_MODEL,),
+    "model_part": (_MODEL,),
+    "checkpoint": (_MODEL, Reference("weight_precision", "quant_format", "weight_precision")),
+    "model_component": (_MODEL, Reference("activation_family", "activation_reference", "activation_family")),
+    "training_recipe": tuple(
+        Reference(column, "optimizer", "optimizer")
+        for column in ("full_optimizer", "sharded_optimizer", "adapter_optimizer")
+    ),
     "tier": (
         _MODEL,
         Reference("alt_model_ids", "model", "model_id", ";"),
         Reference("weight_precision", "quant_format", "weight_precision"),
         Reference("optimizer", "optimizer", "optimizer"),
     ),
+    "egress_tier": (Reference("provider", "provider", "provider"),),
+    "storage_term": (Reference("provider", "provider", "provider"),),
     "region": (Reference("provider", "provider", "provider", also=_LISTS),),
     "interruption": (Reference("provider", "provider", "provider", "|", also=_NOT_ONE_PROVIDER),),
 }

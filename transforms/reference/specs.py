@@ -75,6 +75,7 @@ TABLES = {
         flags="tied_embeddings",
         days="retrieved_on",
     ),
+    "model_alias": Table(key=("alias",), text="alias model_id relation source", days="retrieved_on"),
     "tier": Table(
         key=("tier_id",),
         dates=("as_of",),
@@ -103,6 +104,20 @@ TABLES = {
         reals="""billing_increment_s storage_usd_per_gb_month object_storage_usd_per_gb_month
             egress_usd_per_gb_first_tier min_gpus sla_uptime_pct""",
         days="retrieved_on",
+    ),
+    "egress_tier": Table(
+        key=("provider", "from_gb"),
+        dates=("as_of",),
+        text="provider source note",
+        reals="from_gb usd_per_gb",
+        days="as_of",
+    ),
+    "storage_term": Table(
+        key=("provider",),
+        dates=("as_of",),
+        text="provider source note",
+        reals="storage_month_hours storage_free_gb stopped_usd_per_gb_month smallest_disk_gb",
+        days="as_of",
     ),
     "region": Table(
         key=("provider", "region_text"),
@@ -133,6 +148,21 @@ TABLES = {
         reals="value low high prior prior_low prior_high",
         days="as_of",
     ),
+    "accuracy_target": Table(
+        key=("target_id",),
+        dates=("as_of",),
+        text="target_id held_out part case_class statistic source note",
+        reals="at_least at_most",
+        days="as_of",
+    ),
+    "accuracy_score": Table(
+        key=("held_out", "part", "case_class"),
+        dates=("as_of",),
+        text="held_out part case_class source",
+        ints="scored refused no_proof false_fits false_refusals pairs",
+        reals="""coverage median_error p90_error bias in_band_share right_share right_pairs_share""",
+        days="as_of",
+    ),
     "audio_reference": Table(
         key=("model_id", "gpu_key", "steps", "streams"),
         dates=("as_of",),
@@ -143,11 +173,29 @@ TABLES = {
         days="as_of",
     ),
     "denoiser": Table(
-        key=("model_id", "width_px", "height_px", "frames"),
+        key=("denoiser",),
         dates=("as_of",),
-        text="model_id denoiser_family source note",
-        ints="width_px height_px frames",
-        reals="tflop_per_forward",
+        text="denoiser pattern denoiser_family source note",
+        ints="""depth attention_layers width text_tokens pixels_per_token frames_per_latent latents_per_token
+            unet_side_px guidance_passes""",
+        reals="token_params unet_linear_tflop unet_square_tflop",
+        flags="is_text_in_sequence",
+        days="as_of",
+    ),
+    "model_shape": Table(
+        key=("pattern",),
+        dates=("as_of",),
+        text="pattern source note",
+        ints="num_layers hidden_size",
+        days="as_of",
+    ),
+    "engine": Table(
+        key=("engine_id",),
+        dates=("as_of",),
+        text="""engine_id pattern version_before date_before layer_cost expert_cost step_cost sequence_cost kernels
+            label source note""",
+        ints="max_sequences max_offline_sequences",
+        flags="shares_steps reserves_output",
         days="as_of",
     ),
     "gpu_speed_class": Table(
@@ -155,22 +203,81 @@ TABLES = {
         dates=("as_of",),
         text="gpu_key hardware_class training_family generation_family source note",
         ints="sustained_16bit_tflops",
-        flags="is_text_calibrated is_training_calibrated is_generation_calibrated",
+        flags="""is_text_calibrated is_training_calibrated is_generation_calibrated is_asr_calibrated
+            is_tts_calibrated is_music_calibrated""",
         days="as_of",
     ),
     "optimizer": Table(
         key=("optimizer",),
         dates=("as_of",),
         text="optimizer source note",
-        ints="full_state_bytes adapter_state_bytes",
+        ints="weight_copy_bytes gradient_bytes moment_bytes adapter_state_bytes",
+        days="as_of",
+    ),
+    "model_component": Table(
+        key=("model_id", "component"),
+        text="model_id component role activation_family source note",
+        ints="parameters kept_bits",
+        days="retrieved_on",
+    ),
+    "activation_reference": Table(
+        key=("activation_family",),
+        dates=("as_of",),
+        text="activation_family source note",
+        ints="width_px height_px frames hidden_size",
+        reals="activation_gib",
+        flags="scales_with_frames",
+        days="as_of",
+    ),
+    "training_recipe": Table(
+        key=("recipe",),
+        dates=("as_of",),
+        text="""recipe pattern until full_optimizer sharded_optimizer adapter_optimizer lora_targets recompute
+            selective_policy loss compiled_loss source note""",
+        ints="lora_rank adapter_input_bytes",
+        flags="keeps_embedding_gathered is_padded_to_longest has_8bit_inputs reports_reserved",
         days="as_of",
     ),
     "quant_format": Table(
         key=("weight_precision",),
         dates=("as_of",),
         text="weight_precision native_unit multiplied_unit flops_factor_id note source",
-        ints="embedding_bits",
-        reals="""routed_expert_bits other_bits_moe other_bits_dense load_factor min_compute_capability""",
+        ints="kernel_tile",
+        reals="""routed_expert_bits other_bits_moe other_bits_dense embedding_bits head_bits vision_bits draft_bits
+            load_factor min_compute_capability""",
+        flags="unties_head keeps_unpacked_layer repeats_heads copies_head_at_load",
+        days="as_of",
+    ),
+    "quant_alias": Table(
+        key=("pattern",), dates=("as_of",), text="pattern weight_precision source note", days="as_of"
+    ),
+    "attention_layer": Table(
+        key=("model_id", "kind", "tokens_per_entry"),
+        dates=("as_of",),
+        text="model_id kind source note",
+        ints="layers kv_heads key_dim value_dim tokens tokens_per_entry state_bytes",
+        days="as_of",
+    ),
+    "model_type": Table(
+        key=("model_type",),
+        dates=("as_of",),
+        text="model_type block qk_norm window_rule source note",
+        ints="ffn_matrices norm_vectors final_norm_vectors window_every",
+        flags="has_qkv_bias has_output_bias has_ffn_bias has_head_bias is_tied has_positions",
+        days="as_of",
+    ),
+    "model_part": Table(
+        key=("model_id", "part"),
+        dates=("as_of",),
+        text="model_id part source note",
+        ints="parameters",
+        days="as_of",
+    ),
+    "checkpoint": Table(
+        key=("model_id", "weight_precision"),
+        dates=("as_of",),
+        text="model_id weight_precision source note",
+        ints="stored_bytes",
         days="as_of",
     ),
 }

@@ -56,6 +56,7 @@ def _typed(column: str, kind: pl.DataType) -> pl.Expr:
     return cell.cast(kind, strict=False)
 
 
+@lru_cache
 def assumption(assumption_id: str) -> float:
     """Returns the value of one stated assumption, in the unit of its row."""
     rows = read("assumption").filter(pl.col("assumption_id") == assumption_id)

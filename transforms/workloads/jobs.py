@@ -101,6 +101,8 @@ def tier_jobs() -> pl.DataFrame:
         "checkpoint_interval_min": pl.col("needs_checkpoint_interval_min").cast(pl.Float64),
         "sessions_per_month": _sessions_per_month(),
         "session_minutes": _session_minutes(),
+        "is_kv_fixed": pl.lit(False),
+        "is_peak_fixed": pl.lit(False),
         "region": pl.lit(None, pl.String),
         "max_billing_increment_s": pl.lit(None, pl.Float64),
     }

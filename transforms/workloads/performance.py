@@ -40,7 +40,7 @@ def performance(jobs: pl.DataFrame, hardware: pl.DataFrame) -> pl.DataFrame:
         hardware: HARDWARE rows.
     """
     jobs = jobs.match_to_schema(JOB)
-    hardware = _with_candidate_facts(hardware.match_to_schema(HARDWARE))
+    hardware = with_candidate_facts(hardware.match_to_schema(HARDWARE))
     outcomes = [pl.DataFrame(schema=PERFORMANCE)]
     for is_asked, physics in _PHYSICS:
         asked = jobs.filter(is_asked)
@@ -51,12 +51,11 @@ def performance(jobs: pl.DataFrame, hardware: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(outcomes).sort("tier_id", "hardware_id", "gpus_per_replica")
 
 
-def _with_candidate_facts(hardware: pl.DataFrame) -> pl.DataFrame:
+def with_candidate_facts(hardware: pl.DataFrame) -> pl.DataFrame:
     """Adds what the formulas need of the GPUs beyond HARDWARE, the weakest of the candidates."""
     sustained = pl.min_horizontal(precision.rate_16bit_tflops(), "sustained_16bit_tflops")
     family = pl.col("generation_family")
     architecture = family.replace_strict(coefficients("architecture_factor"), default=None)
-    fused = family.replace_strict(coefficients("fused_attention_factor"), default=1.0)
     training_share = pl.col("training_family").replace_strict(coefficients("training_share"), default=None)
     facts = gpu_facts().select(
         "gpu_key",
@@ -64,9 +63,11 @@ def _with_candidate_facts(hardware: pl.DataFrame) -> pl.DataFrame:
         "is_text_calibrated",
         "is_training_calibrated",
         "is_generation_calibrated",
+        "is_asr_calibrated",
+        "is_tts_calibrated",
+        "is_music_calibrated",
         sustained_16bit_tflops=sustained,
         architecture_factor=architecture,
-        video_factor=architecture * fused,
         training_share=training_share,
     )
     figures = [name for name in facts.columns if name != "gpu_key"]

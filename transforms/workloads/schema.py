@@ -30,6 +30,7 @@ JOB = columns(
         "model_id": pl.String,
         "weight_precision": pl.String,
         "kv_precision": pl.String,
+        "is_kv_fixed": pl.Boolean,  # the user said it: it is kept, and flagged where the engine must convert
         "input_tokens": pl.Float64,
         "output_tokens": pl.Float64,
         "cached_input_share": pl.Float64,
@@ -60,6 +61,7 @@ JOB = columns(
         "optimizer": pl.String,
         "recompute": pl.String,
         "assumed_peak_gib": pl.Float64,
+        "is_peak_fixed": pl.Boolean,  # the user measured it: it counts before any formula
         "max_gpus": pl.Float64,
         "allow_multi_node": pl.Boolean,
         "required_fabric": pl.String,
@@ -126,6 +128,8 @@ PERFORMANCE = columns(
         "state_gib": pl.Float64,  # KV cache and recurrent state, or optimizer states and gradients
         "activation_gib": pl.Float64,
         "runtime_gib": pl.Float64,
+        "need_chunked_loss_gib": pl.Float64,  # training of text: with the loss in chunks, else plain
+        "need_host_optimizer_gib": pl.Float64,  # full training: with the moments in host memory
         "users_per_replica": pl.Float64,  # demand: most users that meet floor and first-token limit
         "certain_users_per_replica": pl.Float64,  # the same with the low end of the band
         "sequences_in_flight": pl.Float64,
@@ -138,6 +142,12 @@ PERFORMANCE = columns(
         "rate_low_per_hour": pl.Float64,
         "rate_high_per_hour": pl.Float64,
         "limiting_factor": pl.String,  # bandwidth, compute, link, overhead, cache_capacity
+        "time_weights_share": pl.Float64,  # text: where the time goes; the six sum to 1
+        "time_cache_share": pl.Float64,
+        "time_compute_share": pl.Float64,
+        "time_link_share": pl.Float64,
+        "time_overhead_share": pl.Float64,
+        "time_prefill_share": pl.Float64,
         "is_calibrated": pl.Boolean,
         "engine": pl.String,
         "flags": pl.List(pl.String),  # weight_only, fp16_for_bf16, kv16_fallback, ...
@@ -191,6 +201,24 @@ RANKING = columns(
         "tightest_constraint": pl.String,  # memory, speed, ttft, latency, deadline
         "tightest_slack_ratio": pl.Float64,  # 0.24 = floor + 24 %
         "break_even_usd_per_instance_hour": pl.Float64,  # below this hourly price it would win; for place 1: up to
+        "bill_state": pl.String,  # exact, bounded (a fact is missing), partial (without a total)
+        "total_low_usd": pl.Float64,  # what is missing read for the offer
+        "total_high_usd": pl.Float64,  # and against it
+        "objective_low_usd": pl.Float64,  # at the high end of the speed band
+        "objective_high_usd": pl.Float64,  # at the low end; null where that end does not carry the job
+        "commitment_break_even_hours": pl.Float64,  # used hours of the term from which on a reservation pays
+        "commitment_break_even_share": pl.Float64,  # the same as a share of the term; above 1: never
+        "checkpoint_advice_min": pl.Float64,  # spot: the interval that loses least
+        "is_spot_sensitive": pl.Boolean,  # the order changes within the assumed rates of loss
+        "survives_slower": pl.Boolean,  # headline only: does the same GPU lead at a lower speed
+        "survives_faster": pl.Boolean,
+        "survives_loss": pl.Boolean,  # and without this offer
+        "time_weights_share": pl.Float64,  # as in PERFORMANCE
+        "time_cache_share": pl.Float64,
+        "time_compute_share": pl.Float64,
+        "time_link_share": pl.Float64,
+        "time_overhead_share": pl.Float64,
+        "time_prefill_share": pl.Float64,
     }
 )
 
