@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import struct
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flows.fit import fitted
 from transforms.workloads import cache, precision, weights
-from transforms.workloads.model_config import ConfigError, geometry_of_config
+from transforms.workloads.model_config import ConfigError, geometry_of_config, unknown_format
 from transforms.workloads.models import geometry
+from transforms.workloads.wishes import JobError
 
 CONFIGS = json.loads(Path(__file__).with_name("model_configs.json").read_text())
 DEEPSEEK = CONFIGS["deepseek-v3"]
@@ -21,6 +24,10 @@ DEEPSEEK = CONFIGS["deepseek-v3"]
 
 def llama(**changes):
     return CONFIGS["llama-3.1-8b"] | changes
+
+
+def moe(**changes):
+    return CONFIGS["qwen3-30b-a3b"] | changes
 
 
 def written(folder, config, name="config.json"):
@@ -77,6 +84,14 @@ def test_a_row_has_the_columns_of_the_catalogue(tmp_path):
     assert row["file_precision"].item() == "bf16"
 
 
+def compressed(packed, **weights):
+    return {
+        "quant_method": "compressed-tensors",
+        "format": packed,
+        "config_groups": {"group_0": {"weights": weights}},
+    }
+
+
 @pytest.mark.parametrize(
     ("stated", "name"),
     [
@@ -86,12 +101,115 @@ def test_a_row_has_the_columns_of_the_catalogue(tmp_path):
         ({"quantization_config": {"quant_method": "gptq", "bits": 8}}, "gptq-int8"),
         ({"quantization_config": {"quant_method": "fp8"}}, "fp8"),
         ({"quantization_config": {"quant_method": "something new"}}, None),
+        (
+            {
+                "quantization_config": {
+                    "quant_method": "hqq",
+                    "quant_config": {"weight_quant_params": {"nbits": 4}},
+                }
+            },
+            "int4-g64",
+        ),
+        ({"quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}, "nvfp4"),
+        ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_8bit": True}}, "bnb-int8"),
+        ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "nf4-single"),
+        (
+            {
+                "quantization_config": {
+                    "quant_method": "bitsandbytes",
+                    "load_in_4bit": True,
+                    "bnb_4bit_use_double_quant": True,
+                }
+            },
+            "nf4",
+        ),
+        (
+            {"quantization_config": compressed("pack-quantized", type="int", num_bits=4, group_size=32)},
+            "int4-g32",
+        ),
+        (
+            {"quantization_config": compressed("pack-quantized", type="int", num_bits=4, group_size=128)},
+            "awq-int4",
+        ),
+        (
+            {
+                "quantization_config": compressed(
+                    "float-quantized", type="float", num_bits=8, strategy="channel"
+                )
+            },
+            "fp8-tensor",
+        ),
+        (
+            {
+                "quantization_config": compressed(
+                    "nvfp4-pack-quantized", type="float", num_bits=4, group_size=16
+                )
+            },
+            "nvfp4",
+        ),
+        ({"quantization_config": None, "torch_dtype": "float16"}, "fp16"),
         ({"torch_dtype": 5}, None),
     ],
 )
 def test_the_format_that_a_config_names(tmp_path, stated, name):
     config = {key: value for key, value in llama().items() if key != "torch_dtype"}
     assert model_of(tmp_path, config | stated)["file_precision"].item() == name
+
+
+UNKNOWN_FORMATS = [
+    *({"quant_method": name} for name in ("aqlm", "eetq", "bitnet", "quark", "torchao", "quanto", "vptq")),
+    {"quant_method": "aqlm", "bits": 4},
+    {"quant_method": "gptq", "bits": 3},
+    {"quant_method": "gptq", "bits": True},
+    {"quant_method": "gptq"},
+    {"quant_method": "awq", "bits": 2},
+    {"quant_method": "auto-round", "bits": 2},
+    {"quant_method": "hqq", "bits": 3},
+    {"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 3}}},
+    {"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"},
+    {"quant_method": "bitsandbytes"},
+    compressed("pack-quantized", type="int", num_bits=3, group_size=128),
+    compressed("marlin-24", type="int", num_bits=2, group_size=128),
+    compressed("float-quantized"),
+    {"quant_method": "compressed-tensors", "format": "pack-quantized", "config_groups": {"a": 5}},
+    {"quant_method": ["gptq"], "bits": {}},
+    {"bits": 4},
+]
+
+
+@pytest.mark.parametrize("quantised", UNKNOWN_FORMATS)
+def test_a_format_that_is_not_known_must_be_said(tmp_path, quantised):
+    path = written(tmp_path, llama(quantization_config=quantised))
+    assert geometry_of_config(path)["file_precision"].item() is None
+    for given_as in (path, tmp_path):
+        with pytest.raises(JobError, match="say --precision") as caught:
+            fitted({}, given_as, ["L40S"])
+        assert "\n" not in str(caught.value)
+        assert str(quantised.get("quant_method"))[:12] in str(caught.value)
+
+
+def test_a_format_that_is_said_is_taken(tmp_path):
+    path = written(tmp_path, llama(quantization_config={"quant_method": "aqlm"}))
+    row = fitted({"precision": "fp8"}, path, ["L40S"]).rows[0]
+    assert row["weights_gib"] == pytest.approx(8.46, rel=2e-3)  # 6.98e9 of a byte, tables 1.05e9 of two
+
+
+def test_a_format_that_is_known_need_not_be_said(tmp_path):
+    """The control: 8.03e9 parameters of 4 bit, tables of 16 bit, and a config without a word on its format."""
+    path = written(tmp_path, llama(quantization_config={"quant_method": "gptq", "bits": 4}))
+    assert unknown_format(path) is None
+    assert 5.2 < fitted({}, path, ["L40S"]).rows[0]["weights_gib"] < 5.6
+    plain = {key: value for key, value in llama().items() if key != "torch_dtype"}
+    assert unknown_format(written(tmp_path, plain)) is None
+
+
+def test_a_large_table_does_not_hide_that_weights_are_packed(tmp_path):
+    """The table of embeddings has most bytes of this file, in 16 bit; the config tells of 4 bit."""
+    safetensors(tmp_path / "model.safetensors", TENSORS | {"packed": ("I32", [100], 400)})
+    written(tmp_path, llama())
+    assert geometry_of_config(tmp_path)["file_precision"].item() == "bf16"
+    written(tmp_path, llama(quantization_config={"quant_method": "awq", "bits": 4}))
+    assert geometry_of_config(tmp_path)["file_precision"].item() == "awq-int4"
 
 
 def safetensors(path, tensors, data=True, length=None, extra=0):
@@ -180,6 +298,27 @@ def test_an_index_and_a_folder(tmp_path):
         (llama(layer_types=["sliding_attention"] * 32), "no sliding_window"),
         ({key: value for key, value in DEEPSEEK.items() if key != "kv_lora_rank"}, "no kv_lora_rank"),
         (CONFIGS["gemma-3-1b"] | {"hidden_size_per_layer_input": 256}, "embeddings per layer"),
+        (llama(index_n_heads=4, index_head_dim=64), "index_n_heads without latent attention"),
+        (llama(hidden_size=[4096]), "hidden_size = [4096]"),
+        (llama(num_attention_heads=5000, head_dim=None), "hidden size 4096 for 5000 heads"),
+        (llama(num_kv_shared_layers=32), "num_kv_shared_layers = 32 of 32 layers"),
+        (llama(num_kv_shared_layers=99), "num_kv_shared_layers = 99 of 32 layers"),
+        (llama(num_kv_shared_layers=-1), "num_kv_shared_layers = -1"),
+        (llama(layer_types="full"), "layer_types = 'full'"),
+        (llama(attention_bias="no"), "attention_bias = 'no': give true or false"),
+        (llama(text_config=[1]), "text_config = [1]: give an object"),
+        (llama(attn_config=3), "attn_config = 3: give an object"),
+        (llama(quantization_config="awq"), "quantization_config = 'awq': give an object"),
+        (moe(mlp_only_layers=5), "mlp_only_layers = 5: give a list of whole numbers"),
+        (moe(mlp_only_layers=[True]), "mlp_only_layers = [True]"),
+        (moe(mlp_only_layers=[[1]]), "mlp_only_layers = [[1]]"),
+        (moe(moe_layers="1,2"), "moe_layers = '1,2': give a list of whole numbers"),
+        (moe(num_experts_per_tok=200), "200 experts of a token, 128 in all"),
+        (CONFIGS["gemma-3-1b"] | {"sliding_window_pattern": "LLLG"}, "sliding_window_pattern = 'LLLG'"),
+        (
+            DEEPSEEK | {"layer_types": ["sliding_attention"] * 61},
+            "latent attention is known as full_attention",
+        ),
     ],
 )
 def test_a_broken_config_is_refused_in_one_line(tmp_path, config, what):
@@ -227,6 +366,7 @@ def test_an_index_without_metadata(tmp_path, metadata):
         ({}, {}, "lists no tensor"),
         ({"a": ("BF16", [4, 4], 31)}, {}, "the header lies"),
         ({"a": ("BF17", [4, 4], 32)}, {}, "no known dtype"),
+        ({"a": (["BF16"], [4, 4], 32)}, {}, "no known dtype"),
         ({"a": ("BF16", [4, -4], 32)}, {}, "whole numbers from 0 up"),
         ({"a": ("BF16", [4, True], 8)}, {}, "whole numbers from 0 up"),
         ({"a": ("BF16", "44", 32)}, {}, "whole numbers from 0 up"),
@@ -274,3 +414,43 @@ def test_no_value_of_a_config_breaks_the_reader(tmp_path_factory, model_id, chan
         message = ""
         assert row.schema == geometry().schema
     assert "\n" not in message
+
+
+ODD = (None, True, -1, 0, 1e308, "NaN", "x", [], {}, [[]], 5)
+# Keys that are read and that few or none of the configs state.
+MORE_KEYS = ("mlp_only_layers", "moe_layers", "layer_types", "max_window_layers", "sliding_window_pattern",
+             "num_kv_shared_layers", "index_n_heads", "attn_config", "text_config", "quantization_config",
+             "decoder_sparse_step", "hidden_size_per_layer_input", "torch_dtype", "use_sliding_window")  # fmt: skip
+
+
+def replaced(config, keys):
+    return [config | {key: value} for key in keys for value in ODD]
+
+
+def odd_configs():
+    """Returns keys replaced by odd values: all of MORE_KEYS in one config of experts, a sample in each config."""
+    draw, found = random.Random(20261130), replaced(moe(), MORE_KEYS)
+    for config in CONFIGS.values():
+        inner = config.get("text_config", {})
+        texts = [config | {"text_config": text} for text in replaced(inner, inner)]
+        found += draw.sample(replaced(config, config) + texts, 2)
+    return found
+
+
+def test_no_key_of_a_config_breaks_the_reader(tmp_path):
+    """Keys replaced one by one: a row with finite numbers from zero up, or a refusal of one line."""
+    rows, refusals = 0, []
+    numbers = pl.col(pl.Float64, pl.Int64)
+    for config in odd_configs():
+        try:
+            row = model_of(tmp_path, config)
+        except ConfigError as error:
+            refusals.append(str(error))
+        else:
+            rows += 1
+            assert row.schema == geometry().schema
+            assert row.select(
+                pl.all_horizontal((numbers.is_finite() & (numbers >= 0)).fill_null(True))
+            ).item()
+    assert all("\n" not in refusal for refusal in refusals)
+    assert min(rows, len(refusals)) > 50

@@ -46,6 +46,9 @@ _SPELLINGS: dict[str, tuple[tuple[str, ...], float]] = {
     "global_kv_heads": (("num_global_key_value_heads",), 10_000),
     "global_head_dim": (("global_head_dim",), 10_000),
     "shared_kv_layers": (("num_kv_shared_layers",), 1_000),
+    "layer_input": (("hidden_size_per_layer_input",), 1_000_000),
+    "window_step": (("sliding_window_pattern",), 1_000),
+    "full_first": (("max_window_layers",), 1_000),
     "encoder_layers": (("encoder_layers",), 1_000),
     "decoder_layers": (("decoder_layers",), 1_000),
     "source_positions": (("max_source_positions",), 1_000_000),
@@ -86,33 +89,64 @@ class Fields:
         return found
 
     def flag(self, name: str, default: bool) -> bool:
-        """Returns a flag, or the default where it is not stated."""
+        """Returns a flag, or the default where it is not stated.
+
+        Raises:
+            ConfigError: anything but true, false or null.
+        """
         found = self.raw.get(name)
-        return found if isinstance(found, bool) else default
+        if found is not None and not isinstance(found, bool):
+            raise ConfigError(f"{self.place}: {name} = {found!r:.40}: give true or false")
+        return default if found is None else found
+
+    def places(self, name: str) -> frozenset[int] | None:
+        """Returns the layers that a list names, or None where it is not stated.
+
+        Raises:
+            ConfigError: no list, or an entry that is no whole number.
+        """
+        found = self.raw.get(name)
+        if found is None:
+            return None
+        if not isinstance(found, list) or any(type(entry) is not int for entry in found):
+            raise ConfigError(f"{self.place}: {name} = {found!r:.40}: give a list of whole numbers")
+        return frozenset(found)
 
 
 def read_fields(place: str, config: Mapping[str, Any]) -> Fields:
     """Returns the numbers of the text decoder of a config; vision and sound of a nested one are left out.
 
     Raises:
-        ConfigError: a number that is none, below zero, not whole, or larger than any model has.
+        ConfigError: a number that is none, below zero, not whole, or larger than any model has; a part that is
+            no object.
     """
-    nested = config.get("text_config") or config.get("llm_config") or config.get("thinker_config")
-    raw = dict(nested) if isinstance(nested, dict) else dict(config)
-    if "text_config" in raw and isinstance(raw["text_config"], dict):
-        raw = dict(raw["text_config"])
+    parts = (part_of(place, config, name) for name in ("text_config", "llm_config", "thinker_config"))
+    raw = next((part for part in parts if part), dict(config))
+    raw = part_of(place, raw, "text_config") or raw
     raw.setdefault("model_type", config.get("model_type"))
     if "tie_word_embeddings" not in raw and "tie_word_embeddings" in config:
         raw["tie_word_embeddings"] = config["tie_word_embeddings"]
-    attention = raw.get("attn_config")
-    if isinstance(attention, dict) and "kv_n_heads" in attention:
+    attention = part_of(place, raw, "attn_config")
+    if "kv_n_heads" in attention:
         raw.setdefault("num_key_value_heads", attention["kv_n_heads"])
     numbers = {}
     for name, (keys, largest) in _SPELLINGS.items():
         key = next((key for key in keys if raw.get(key) is not None), None)
-        if key is not None and not isinstance(raw[key], list):
+        if key is not None:
             numbers[name] = _number(place, key, raw[key], largest)
     return Fields(place, numbers, raw)
+
+
+def part_of(place: str, config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Returns a copy of an object inside a config; empty where it is not stated.
+
+    Raises:
+        ConfigError: anything but an object or null.
+    """
+    found = config.get(name)
+    if found is not None and not isinstance(found, dict):
+        raise ConfigError(f"{place}: {name} = {found!r:.40}: give an object")
+    return dict(found or {})
 
 
 def _number(place: str, key: str, value: object, largest: float) -> int:

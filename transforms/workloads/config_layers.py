@@ -30,8 +30,18 @@ _TYPE_NAMES = {
 
 
 def head_dim(fields: Fields) -> int:
-    """Returns the size of a head: stated, or the hidden size over the heads."""
-    return fields.get("head_dim") or fields.need("hidden") // fields.need("heads")
+    """Returns the size of a head: stated, or the hidden size over the heads.
+
+    Raises:
+        ConfigError: more heads than the hidden size has room for.
+    """
+    stated = fields.get("head_dim")
+    if not stated and fields.need("hidden") < fields.need("heads"):
+        hidden, heads = fields.need("hidden"), fields.need("heads")
+        raise ConfigError(
+            f"{fields.place}: hidden size {hidden} for {heads} heads; give one of at least {heads}"
+        )
+    return stated or fields.need("hidden") // fields.need("heads")
 
 
 def kv_heads(fields: Fields, block: str) -> int:
@@ -51,32 +61,39 @@ def attention_kinds(fields: Fields, kind: Mapping[str, Any]) -> list[str]:
     """Returns full, window, latent or state for each layer.
 
     Raises:
-        ConfigError: layer_types of another length, or with a kind that is not known.
+        ConfigError: layer_types of another length, or with a kind that is not known or that does not go with
+            the model type.
     """
     count = fields.need("layers")
     types = fields.raw.get("layer_types")
-    if isinstance(types, list):
-        return _stated_kinds(fields, types, count)
-    if kind["block"] == "latent":
+    is_latent = kind["block"] == "latent"
+    if types is not None:
+        stated = _stated_kinds(fields, types, count)
+        if is_latent and set(stated) != {"full"}:
+            raise ConfigError(
+                f"{fields.place}: layer_types: latent attention is known as full_attention only"
+            )
+        return ["latent"] * count if is_latent else stated
+    if is_latent:
         return ["latent"] * count
     if kind["block"] == "delta":
         every = fields.get("full_every", 4) or 4
         return ["full" if (i + 1) % every == 0 else "state" for i in range(count)]
     rule, has_window = kind["window_rule"], fields.get("window") > 0
     if rule == "pattern" and has_window:
-        stated = fields.raw.get("sliding_window_pattern")
-        step = stated if isinstance(stated, int) and stated > 0 else int(kind["window_every"])
+        step = fields.get("window_step") or int(kind["window_every"])
         return ["full" if (i + 1) % step == 0 else "window" for i in range(count)]
     if rule == "all" and has_window:
         return ["window"] * count
     if rule == "flag" and has_window and fields.flag("use_sliding_window", False):
-        full = fields.raw.get("max_window_layers")
-        first = int(full) if isinstance(full, int) else 0
+        first = fields.get("full_first")
         return ["full" if i < first else "window" for i in range(count)]
     return ["full"] * count
 
 
-def _stated_kinds(fields: Fields, types: list[Any], count: int) -> list[str]:
+def _stated_kinds(fields: Fields, types: Any, count: int) -> list[str]:
+    if not isinstance(types, list):
+        raise ConfigError(f"{fields.place}: layer_types = {types!r:.40}: give a list of one name per layer")
     if len(types) != count:
         raise ConfigError(
             f"{fields.place}: layer_types has {len(types)} entries for {count} layers; give one each"
@@ -89,14 +106,18 @@ def _stated_kinds(fields: Fields, types: list[Any], count: int) -> list[str]:
 
 
 def moe_layers(fields: Fields) -> list[bool]:
-    """Returns which layers route to experts."""
+    """Returns which layers route to experts.
+
+    Raises:
+        ConfigError: layers that are listed in another way than by their numbers.
+    """
     count = fields.need("layers")
     if fields.get("experts") < 2:
         return [False] * count
-    listed = fields.raw.get("moe_layers")
-    if isinstance(listed, list):
+    listed = fields.places("moe_layers")
+    if listed is not None:
         return [i in listed for i in range(count)]
-    dense = fields.raw.get("mlp_only_layers") or []
+    dense = fields.places("mlp_only_layers") or frozenset()
     step, first = max(fields.get("moe_step", 1), 1), fields.get("first_dense")
     if "interleave_moe_layer_step" in fields.raw or "decoder_sparse_step" in fields.raw:
         return [(i + 1) % step == 0 and i not in dense for i in range(count)]
@@ -107,11 +128,14 @@ def cache_layers(fields: Fields, kind: Mapping[str, Any]) -> pl.DataFrame:
     """Returns what the layers keep, in the columns of attention_layer.csv that formulas read.
 
     Raises:
-        ConfigError: a number that the architecture needs is missing.
+        ConfigError: a number that the architecture needs is missing or does not go with the others.
     """
     if kind["block"] == "whisper":
         return _frame(_whisper_layers(fields))
     kinds = attention_kinds(fields, kind)
+    if fields.get("shared_kv_layers") >= len(kinds):
+        shared = f"num_kv_shared_layers = {fields.get('shared_kv_layers')} of {len(kinds)} layers"
+        raise ConfigError(f"{fields.place}: {shared}; at least one layer must keep a cache of its own")
     owned = kinds[: len(kinds) - fields.get("shared_kv_layers")]
     counts = {name: owned.count(name) for name in dict.fromkeys(owned)}
     rows: list[dict[str, Any]] = []
@@ -134,6 +158,10 @@ def cache_layers(fields: Fields, kind: Mapping[str, Any]) -> pl.DataFrame:
             row["state_bytes"] = _state_bytes(fields)
         rows.append(row)
     if fields.get("index_heads"):
+        if "latent" not in counts:
+            raise ConfigError(
+                f"{fields.place}: index_n_heads without latent attention is not known; remove it"
+            )
         rows.append(
             {
                 "kind": "index",

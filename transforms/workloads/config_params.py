@@ -28,13 +28,18 @@ def count(fields: Fields, kind: Mapping[str, Any]) -> Count:
     """Returns the parameters of a decoder by class; the vision tower of a nested config is not in them.
 
     Raises:
-        ConfigError: a number that the architecture needs is missing.
+        ConfigError: a number that the architecture needs is missing or does not go with the others.
     """
     if kind["block"] == "whisper":
         return _whisper(fields)
-    if fields.raw.get("hidden_size_per_layer_input"):
+    if fields.get("layer_input"):
         raise ConfigError(
             f"{fields.place}: embeddings per layer are not counted; give the safetensors index instead"
+        )
+    experts, chosen = fields.get("experts"), fields.get("experts_of_a_token")
+    if experts > 1 and chosen > experts:
+        raise ConfigError(
+            f"{fields.place}: {chosen} experts of a token, {experts} in all; give no more than all"
         )
     hidden, layers = fields.need("hidden"), fields.need("layers")
     table = fields.need("vocabulary") * hidden

@@ -7,6 +7,7 @@ weights, and a folder gives both. An architecture without a row in model_type.cs
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,20 @@ import polars as pl
 from transforms.reference import tables
 from transforms.workloads import formats
 from transforms.workloads.attention_layers import STATED_SUMS, cache_columns
-from transforms.workloads.config_fields import Fields, read_fields
+from transforms.workloads.config_fields import Fields, part_of, read_fields
 from transforms.workloads.config_layers import attention_kinds, cache_layers, head_dim, kv_heads
 from transforms.workloads.config_params import count
 from transforms.workloads.model_files import ConfigError, Stored, read_config, read_header, read_index
 from transforms.workloads.models import geometry
 
-__all__ = ["ConfigError", "geometry_of_config"]
+__all__ = ["ConfigError", "geometry_of_config", "unknown_format"]
 
 _INDEX = "model.safetensors.index.json"
 _WEIGHTS = "model.safetensors"
+_LONGEST_NAME = 100
+# Methods that one format stands for each, and those of which the bits tell which.
+_OWN_FORMAT = ("fp8", "fbgemm_fp8", "mxfp4")
+_FORMAT_OF_BITS = ("gptq", "awq", "auto-round", "hqq")
 
 
 def geometry_of_config(path: Path) -> pl.DataFrame:
@@ -42,12 +47,34 @@ def geometry_of_config(path: Path) -> pl.DataFrame:
     if path.is_dir():
         row = _of_config(path / "config.json", path.resolve().name)
         stored = _stored_in(path)
-        return row if stored is None else _with_stored(row, stored)
+        if stored is None:
+            return row
+        # the type of most bytes says nothing of packed tensors beside a large table of embeddings
+        is_quantised = bool(_quantised(path / "config.json"))
+        return _with_stored(row, replace(stored, weight_precision=None) if is_quantised else stored)
     if path.suffix == ".safetensors":
         return _of_weights(path, read_header(path))
     if path.name.endswith(".index.json"):
         return _of_weights(path, read_index(path))
     return _of_config(path, path.resolve().parent.name if path.name == "config.json" else path.stem)
+
+
+def unknown_format(path: Path) -> str | None:
+    """Returns the quantisation that a config or a folder with one states and quant_format.csv has no row for.
+
+    None where the format is known, or no quantisation is stated.
+
+    Raises:
+        ConfigError: as `geometry_of_config`.
+    """
+    if path.suffix == ".safetensors" or path.name.endswith(".index.json"):
+        return None
+    quantised = _quantised(path / "config.json" if path.is_dir() else path)
+    if not quantised or _quantised_precision(quantised) is not None:
+        return None
+    bits = _bits(quantised)
+    method = f"{quantised.get('quant_method') or quantised.get('quant_algo')!r:.40}"
+    return method if bits is None else f"{method} of {bits!r:.20} bits"
 
 
 def _stored_in(folder: Path) -> Stored | None:
@@ -79,7 +106,7 @@ def _of_config(path: Path, name: str) -> pl.DataFrame:
         "attention": _attention(fields, kind),
         "is_moe": numbers["expert_width"] is not None,
         "is_tied": fields.flag("tie_word_embeddings", kind["is_tied"]),
-        "file_precision": _stated_precision(config),
+        "file_precision": _stated_precision(str(path), config, fields),
         **{key: None if value is None else float(value) for key, value in numbers.items()},
     }
     layers = cache_layers(fields, kind).with_columns(model_id=pl.lit(name))
@@ -148,24 +175,97 @@ def _attention(fields: Fields, kind: Mapping[str, Any]) -> str:
     return "mqa" if shared == 1 else "mha" if shared == fields.need("heads") else "gqa"
 
 
-def _stated_precision(config: Mapping[str, Any]) -> str | None:
+def _stated_precision(place: str, config: Mapping[str, Any], fields: Fields) -> str | None:
     """Returns the format that a config names for its weights; null where it names none that is known."""
-    quantised = config.get("quantization_config")
-    if isinstance(quantised, dict):
-        method, bits = quantised.get("quant_method"), quantised.get("bits")
-        packed = quantised.get("format")
-        text = " ".join(str(part) for part in (method, packed, f"int{bits}" if bits else None) if part)
+    quantised = _quantisation(place, config, fields)
+    if quantised:
+        return _quantised_precision(quantised)
+    stated = config.get("dtype") or config.get("torch_dtype") or fields.raw.get("dtype")
+    return _resolved(str(stated or fields.raw.get("torch_dtype") or ""))
+
+
+def _quantised(path: Path) -> Mapping[str, Any]:
+    config = read_config(path)
+    return _quantisation(str(path), config, read_fields(str(path), config))
+
+
+def _quantisation(place: str, config: Mapping[str, Any], fields: Fields) -> Mapping[str, Any]:
+    """Returns what a config says of its quantisation, which may stand with the text decoder; empty for nothing."""
+    of_all = part_of(place, config, "quantization_config")
+    return of_all or part_of(place, fields.raw, "quantization_config")
+
+
+def _quantised_precision(quantised: Mapping[str, Any]) -> str | None:
+    """Returns the format of a quantisation; null for a method or a number of bits that no format stands for."""
+    method, bits = str(quantised.get("quant_method") or "").casefold(), _bits(quantised)
+    if method in _OWN_FORMAT:
+        found = _resolved(method)
+    elif method in _FORMAT_OF_BITS:
+        found = None if bits is None else _resolved(f"{method} {bits!r:.20} bit")
+    elif method == "bitsandbytes":
+        found = _resolved(_bitsandbytes(quantised))
+    elif method == "compressed-tensors":
+        found = _resolved(_compressed(quantised))
     else:
-        text = str(config.get("dtype") or config.get("torch_dtype") or "")
+        found = _resolved(str(quantised.get("quant_algo") or "")) if method in ("", "modelopt") else None
+    return found if bits is None or found is None or bits == _nominal_bits(found) else None
+
+
+def _bits(quantised: Mapping[str, Any]) -> object:
+    """Returns the bits of a weight as stated, which may be anything; None where they are not stated."""
+    inner = quantised.get("quant_config")
+    inner = inner.get("weight_quant_params") if isinstance(inner, dict) else None
+    places = (quantised, inner if isinstance(inner, dict) else {}, _weights_of_groups(quantised))
+    names = ("bits", "w_bit", "nbits", "num_bits")
+    return next((place[name] for place in places for name in names if place.get(name) is not None), None)
+
+
+def _nominal_bits(weight_precision: str) -> int:
+    """Whole bits of a weight, without the scales that a format stores beside them."""
+    row = tables.read("quant_format").filter(pl.col("weight_precision") == weight_precision)
+    return int(row["routed_expert_bits"].item())
+
+
+def _bitsandbytes(quantised: Mapping[str, Any]) -> str:
+    if quantised.get("load_in_8bit") is True:
+        return "bnb int8"
+    if quantised.get("load_in_4bit") is not True:
+        return ""
+    return "nf4 double" if quantised.get("bnb_4bit_use_double_quant") is True else "bnb nf4"
+
+
+def _compressed(quantised: Mapping[str, Any]) -> str:
+    """The weights of compressed-tensors in words that quant_alias.csv knows; nothing for groups that differ."""
+    weights = _weights_of_groups(quantised)
+    if not weights:
+        return ""
+    scales = f"g{weights['group_size']}" if weights["group_size"] else f"per {weights['strategy']}"
+    # "pack-quantized" alone names neither bits nor groups
+    packed = "" if quantised.get("format") == "pack-quantized" else str(quantised.get("format") or "")
+    return f"{packed} {weights['type']}{weights['num_bits']} {scales}"
+
+
+def _weights_of_groups(quantised: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns how all config_groups store weights; empty where there are none or they differ."""
+    groups = quantised.get("config_groups")
+    found: list[Mapping[str, Any]] = []
+    for group in groups.values() if isinstance(groups, dict) else ():
+        weights = group.get("weights") if isinstance(group, dict) else None
+        stated = weights if isinstance(weights, dict) else {}
+        found.append({name: stated.get(name) for name in ("type", "num_bits", "group_size", "strategy")})
+    return found[0] if found and all(weights == found[0] for weights in found) else {}
+
+
+def _resolved(text: str) -> str | None:
     try:
-        return formats.resolve(text)
+        return formats.resolve(text[:_LONGEST_NAME])
     except formats.UnknownFormatError:
         return None
 
 
 def _of_weights(path: Path, stored: Stored) -> pl.DataFrame:
     total = None if stored.parameters is None else float(stored.parameters)
-    return _with_stored(_row({"model_id": path.stem, "params_total": total}), stored)
+    return _with_stored(_row({"model_id": path.stem, "modality": "llm", "params_total": total}), stored)
 
 
 def _with_stored(row: pl.DataFrame, stored: Stored) -> pl.DataFrame:

@@ -126,9 +126,9 @@ def _header(path: Path) -> tuple[bytes, int]:
 def _tensor(path: Path, name: str, tensor: Any) -> tuple[str, int, int]:
     """Returns type, elements and bytes of one tensor of a header."""
     where = f"{path}: tensor {name!r:.60}"
-    if not isinstance(tensor, dict) or tensor.get("dtype") not in _DTYPES:
+    dtype = tensor.get("dtype") if isinstance(tensor, dict) else None
+    if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ConfigError(f"{where}: no known dtype; not a safetensors header")
-    dtype = str(tensor["dtype"])
     shape, offsets = _naturals(tensor.get("shape")), _naturals(tensor.get("data_offsets"))
     if shape is None or offsets is None or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise ConfigError(f"{where}: shape and data_offsets must be lists of whole numbers from 0 up")
