@@ -360,10 +360,10 @@ def young_h(mean_hours: float) -> float:
 
 
 def exact_h(mean_hours: float, interval_hours: float, write_hours: float = WRITE_H) -> float:
-    share = interruption.exact_extra_share(
-        pl.lit(1 / mean_hours), pl.lit(interval_hours), pl.lit(RESTART_H), write_hours
-    )
-    return WORK_H * (1 + value(share))
+    """Hours of the work; writing a checkpoint makes each interval longer, and the work of all of them."""
+    written = interval_hours + write_hours
+    share = interruption.exact_extra_share(pl.lit(1 / mean_hours), pl.lit(written), pl.lit(RESTART_H))
+    return WORK_H * written / interval_hours * (1 + value(share))
 
 
 @pytest.mark.parametrize(("mean_hours", "minutes"), [(6.10, 27.06), (0.7576, 9.53)])

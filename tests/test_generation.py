@@ -31,7 +31,7 @@ ROUND = {
     "denoiser_share.dit_image": 0.65,
     "denoiser_share.dit_video": 0.65,
     "architecture_factor.hopper": 0.8,
-    "architecture_factor.ada_dc": 1.75,
+    "architecture_factor.rtx40": 1.75,
     "denoiser_attention_cost.plain": 1.4,
     "denoiser_attention_cost.plain_hopper": 1.6,
     "denoiser_attention_cost.fused": 0.8,

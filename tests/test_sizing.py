@@ -74,9 +74,10 @@ def test_an_engine_never_reserves_less_than_the_layers_hold(model_id, gpus, toke
 def test_the_published_profile_of_an_engine():
     """Llama 3 8B on a card of 79.22 GiB: 0.9 x 79.22 - 14.96 - 1.79 - 1.26 = 53.29 GiB are left for the cache."""
     row = case("llama-3-8b", usable_gib=79.22)
-    pool = value(row, sizing.pool_gib(pl.lit(0.9), pl.lit(1.79), pl.lit(1.26)))
+    before = (sizing.weights_gib(), pl.lit(1.79), pl.lit(1.26))
+    pool = value(row, sizing.pool_gib(pl.lit(0.9), *before))
     assert pool == pytest.approx(53.29, abs=0.01)
-    other = value(row, sizing.pool_gib(pl.lit(0.8), pl.lit(1.79), pl.lit(1.26)))
+    other = value(row, sizing.pool_gib(pl.lit(0.8), *before))
     assert pool - other == pytest.approx(7.922)
 
 

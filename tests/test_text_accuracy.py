@@ -197,3 +197,38 @@ def test_weights_count_a_crowd_of_like_rows_less():
     found = text_cases.weights(rows)
     assert found[0] == pytest.approx(0.1)
     assert found[100] == pytest.approx(1 / 5**0.5)
+
+
+def test_one_stream_runs_on_one_copy() -> None:
+    """Llama-2-70B in 4 bit over two, four or eight cards without tensor parallelism: no faster than over two.
+
+    One stream is on one copy, whatever else the machine has.
+    """
+    measured = measurements.read("text").drop("unreadable")
+    base = measured.filter(pl.col("case_id") == "LT-O-00001").drop("case_id")
+    given = {
+        "gpu": "RTX 3090",
+        "gpu_canonical": "RTX3090-24GB",
+        "tp": 1,
+        "pp": 1,
+        "model": "Llama-2-70B",
+        "params_b": 69.0,
+        "active_params_b": 69.0,
+        "weight_precision": "q4_k_m",
+        "engine": "llama.cpp",
+        "engine_version": "2024-05",
+        "scenario": "single_stream_decode",
+        "concurrency_or_batch": 1,
+        "input_len": 128,
+        "output_len": 128,
+        "output_tok_s_total": 15.0,
+        "interconnect": "PCIe",
+        "notes": "",
+    }
+    said = {name: pl.lit(value) for name, value in given.items()}
+    rows = [base.with_columns(case_id=pl.lit(str(n)), gpu_count=pl.lit(n), **said) for n in (2, 4, 8)]
+    alike = [row.select(measured.columns).cast(dict(measured.schema)) for row in rows]
+    found = text_cases.predict(text_cases.prepare(pl.concat(alike)))
+    assert found["refusal"].null_count() == 3
+    assert found["predicted"].n_unique() == 1
+    assert found["predicted"][0] < 936 / 41.4  # bytes of 4.8 bits a weight over the bandwidth of one card

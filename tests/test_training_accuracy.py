@@ -105,10 +105,18 @@ def test_published_figures():
         "parallelism": None,
         "framework": "MLPerf v4.1 NVIDIA NeMo Framework Release 24.09",
         "date": "2024-11",
+        "tokens_s_per_gpu": 2225.0,
     }
     rows = training_cases.predict(prepared({}, lora))
     assert rows["predicted"][0] == pytest.approx(14_300, rel=0.12)
     assert rows["predicted"][1] == pytest.approx(2225, rel=0.15)
+
+
+def test_more_than_the_peak_of_the_units_proves_nothing():
+    """Llama-2-70B in 16 bit is 6 x 69e9 FLOPs a token at least: an H100 of 989 TFLOPS makes fewer than 2,400."""
+    dense = {"model": "llama2-70b", "params_b": 68.98, "active_params_b": 68.98, "precision": "bf16"}
+    rows = prepared({**dense, "tokens_s_per_gpu": 2600.0}, {**dense, "tokens_s_per_gpu": 1000.0})
+    assert rows["no_proof"].to_list() == ["multiplies faster than the peak of the units", None]
 
 
 def test_the_framework_decides_the_stack():
@@ -135,7 +143,10 @@ def test_the_framework_decides_the_stack():
 
 
 def test_formats():
-    """Weights in 8 bit are unpacked and multiplied in 16 bit; a native loop has the gain of its own kernels."""
+    """Weights in 8 bit are unpacked and multiplied in 16 bit; a native loop has the gain of its own kernels.
+
+    What the units do not have, an H100 those of 4 bit and a V100 those of 8, is multiplied in 16 bit as well.
+    """
     named = (
         "bf16",
         "fp8",
@@ -148,8 +159,13 @@ def test_formats():
         None,
     )
     rows = prepared(*({"precision": name} for name in named))
-    kinds = ["16bit", "8bit", "8bit", "4bit", "8bit", "16bit", "16bit", "16bit", "16bit"]
+    kinds = ["16bit", "8bit", "8bit", "16bit", "8bit", "16bit", "16bit", "16bit", "16bit"]
     assert rows["matrix_format"].to_list() == kinds
+    others = prepared(
+        {"precision": "nvfp4", "gpu": "B200", "gpu_canonical": "B200", "accelerator_id": "B200-SXM-180GB"},
+        {"precision": "fp8", "gpu": "V100", "gpu_canonical": "V100", "accelerator_id": "V100-SXM2-16GB"},
+    )
+    assert others["matrix_format"].to_list() == ["4bit", "16bit"]
     assert (rows["unpacked_params"] > 0).to_list() == [False] * 6 + [True, True, False]
     native = prepared({"framework": "torchtitan"})
     assert (rows["gain_class"][1], native["gain_class"][0]) == ("hopper", "native")

@@ -18,11 +18,11 @@ from transforms.workloads import denoiser_speed, denoisers, generation, kernels,
 from transforms.workloads.coefficients import coefficients
 from transforms.workloads.hardware import gpu_facts
 
+_FIRST_NEW_STACK = 2023.7  # fused attention in PyTorch 2.1
 _UI = r"a1111|automatic1111|forge|sd\.?next|comfy|invoke|fooocus|swarmui"
 _COMPILED = r"compile|stable-?fast|tensorrt|\btrt\b|aitemplate|oneflow|\bxla\b|flax|mlperf|onediff"
 _FUSED_ATTENTION = r"fa-?[34]\b|flash-?att\w*-?[34]|cudnn"
 _REUSED = r"cache|t-?gate"
-_FIRST_NEW_STACK = 2023.7  # fused attention in PyTorch 2.1
 _RANGE_BATCH = 8.0
 # What a row needs more of than the GPU has cannot be its setting, nor that of its like.
 _MOST_OF_PEAK = 1.05
@@ -57,7 +57,10 @@ def _gpus() -> pl.DataFrame:
         "is_generation_calibrated",
         "memory_bandwidth_gb_per_s",
         "fp32_tflops",
+        "fp16_dense_tflops",
+        "bf16_dense_tflops",
         "fp8_dense_tflops",
+        "int8_dense_tops",
         "nvlink_gb_per_s",
         "pcie_gb_per_s",
         sustained_16bit_tflops=sustained,
@@ -126,9 +129,9 @@ def _with_engine(rows: pl.DataFrame) -> pl.DataFrame:
         .when(is_weight_only & (engine_class == "eager"))
         .then(pl.lit("weight_only"))
     )
+    is_geforce = pl.col("hardware_class") == "geforce"
     year = pl.col("date").str.extract(r"(20\d\d)").cast(pl.Float64)
     month = pl.col("date").str.extract(r"20\d\d-(\d\d)").cast(pl.Float64)
-    is_geforce = pl.col("hardware_class") == "geforce"
     return rows.with_columns(
         engine_class=engine_class,
         matrix_gain=gain,
@@ -192,6 +195,8 @@ def _with_outcome(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.format("{} is not a kind of generation that is modelled", pl.col("task").fill_null("none")))
         .when(pl.col("denoiser").is_null())
         .then(pl.format("the FLOPs of {} are not known", pl.col("model").fill_null("no model")))
+        .when("is_sparse")
+        .then(pl.lit("sparse attention is not modelled"))
         .when(pl.col("generation_family").is_null() | denoiser_speed.peak_tflops().is_null())
         .then(pl.format("the rate of {} in 16 bit is not known", "gpu_key"))
     )
@@ -228,7 +233,7 @@ def predict(prepared: pl.DataFrame) -> pl.DataFrame:
     predicted = pl.when("is_sound").then(audio_cases.audio_s_per_s()).otherwise(drawn / pl.col("replicas"))
     is_asked = pl.col("refusal").is_null() & pl.col("no_proof").is_null()
     predicted = pl.when(is_asked).then(predicted)
-    low, high = generation.band(), audio_cases.band()
+    picture_band, sound_band = generation.band(), audio_cases.band()
     setting = ("source_group", "model", "resolution", "frames_or_seconds", "steps", "batch_text", "precision")
     return (
         rows.with_columns(
@@ -241,11 +246,11 @@ def predict(prepared: pl.DataFrame) -> pl.DataFrame:
             predicted=predicted,
             # a time is short where the speed is high
             low=pl.when("is_sound")
-            .then(predicted * high["band_low"])
-            .otherwise(predicted / low["band_high"]),
+            .then(predicted * sound_band["band_low"])
+            .otherwise(predicted / picture_band["band_high"]),
             high=pl.when("is_sound")
-            .then(predicted * high["band_high"])
-            .otherwise(predicted / low["band_low"]),
+            .then(predicted * sound_band["band_high"])
+            .otherwise(predicted / picture_band["band_low"]),
             is_calibrated=pl.col("is_generation_calibrated").fill_null(False),
             model_id="denoiser",
             pair_group=pl.concat_str(*setting, "engine_class", separator=" ", ignore_nulls=True),

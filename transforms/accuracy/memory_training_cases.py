@@ -149,7 +149,6 @@ def _with_choices(rows: pl.DataFrame) -> pl.DataFrame:
         lora_targets=_targets(),
         weight_precision=_weight_precision(),
         adapter_input_bytes=pl.col("adapter_input_bytes").cast(pl.Float64),
-        keeps_frozen_inputs=pl.lit(False),
         has_8bit_inputs=pl.col("has_8bit_inputs") & ~_IS_ADAPTER & _PRECISION.str.contains("fp8|float8"),
         is_padded_to_longest=pl.col("is_padded_to_longest")
         & ~_NOTES.str.contains("pack|synthetic|full.length"),

@@ -86,6 +86,9 @@ def _output_tokens_per_s() -> pl.Expr:
     )
     in_flight = _SEQUENCES * pl.col("replicas")
     drained = 1 + coefficient("drain_share") * in_flight / pl.col("finite_requests")
-    full = rate * piped * pl.when("is_tuned").then(tuned).otherwise(1.0) / drained.fill_null(1.0)
+    # experts run slower in builds before a release, whatever the model
+    is_early = pl.col("is_unreleased_build") & pl.col("is_moe")
+    early = pl.when(is_early.fill_null(False)).then(coefficient("unreleased_expert_share")).otherwise(1.0)
+    full = rate * piped * pl.when("is_tuned").then(tuned).otherwise(1.0) * early / drained.fill_null(1.0)
     offered = pl.col("offered_requests_per_s") * output
     return pl.min_horizontal(full, offered)

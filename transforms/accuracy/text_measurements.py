@@ -64,7 +64,7 @@ def _what_is_measured() -> list[pl.Expr]:
         .fill_null("")
         .str.to_lowercase()
         .str.contains("nightly|main|master")
-        .alias("is_early_build"),
+        .alias("is_unreleased_build"),
         _NOTES.str.contains("kernel gemv").alias("is_vector_kernel"),
         _NOTES.str.contains(r"static batch").alias("is_static"),
         (_NOTES.str.contains(r"attention dp|dp attention|attention data|dp-attention") & pl.col("is_moe"))
@@ -141,15 +141,23 @@ def _device_bytes() -> pl.Expr:
 
 
 def _split() -> pl.Expr:
-    """GPUs of one copy; where the source does not say, the fewest that hold the weights and a cache."""
+    """GPUs of one copy; where the source does not say, or says what cannot hold, the fewest that hold a cache too.
+
+    One stream of a model that one GPU cannot hold goes through the layers of several, as fast as through one.
+    """
+    held = _device_bytes() * pl.col("stated_split") * pl.col("pipeline_stages")
+    is_single = _SCENARIO == "single_stream_decode"
+    stated = pl.when(is_single | (weights.weight_bytes() <= held)).then("stated_split")
     needed = weights.weight_bytes() / (coefficient("weights_share_of_replica") * _device_bytes())
     smallest = 2.0 ** needed.log(2).ceil().clip(0, 10)
-    return pl.coalesce("stated_split", pl.min_horizontal(smallest, "gpus"))
+    return pl.coalesce(stated, pl.min_horizontal(smallest, "gpus"))
 
 
 def _replicas() -> pl.Expr:
+    """Copies that work side by side. One stream is on one of them, whatever else the machine has."""
     used = pl.col("gpus_per_replica") * pl.col("pipeline_stages")
-    return (pl.col("gpus") / used).floor().clip(lower_bound=1)
+    copies = (pl.col("gpus") / used).floor().clip(lower_bound=1)
+    return pl.when(_SCENARIO == "single_stream_decode").then(1.0).otherwise(copies)
 
 
 def _link() -> dict[str, pl.Expr]:

@@ -23,6 +23,7 @@ _TUNED = r"mlperf|megatron|nemo|maxtext|neuron|primus|\bjax\b|habana|optimum"
 _FUSED = r"foak|fast.?kernel|liger|unsloth|fused"
 _FUSED_EXPERTS = r"accelerated|fused|foak|fast.?kernel|scatter|unsloth|megablocks"
 _FIRST_FUSED_ATTENTION = 2024.45  # FlashAttention 3 and its kin; before, Hopper ran the kernels of Ampere
+_MOST_OF_PEAK = 1.02
 _EXPERT_ERA = 2026.3  # of the newest stacks for experts that were measured
 
 
@@ -57,6 +58,11 @@ def _gpus() -> pl.DataFrame:
         "training_family",
         "is_training_calibrated",
         "memory_bandwidth_gb_per_s",
+        "fp16_dense_tflops",
+        "bf16_dense_tflops",
+        "fp8_dense_tflops",
+        "int8_dense_tops",
+        "fp4_dense_tflops",
         "nvlink_gb_per_s",
         "pcie_gb_per_s",
         vram_gib="card_gib",
@@ -123,8 +129,10 @@ def _with_setting(rows: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.lit("native"))
     )
     is_weight_only = stated.str.contains(r"weight|wo$|nf4|gptq|int4|awq|bnb")
-    has_8bit = stated.str.contains("fp8|int8") & ~is_weight_only
-    has_4bit = stated.str.contains("fp4") & ~is_weight_only
+    # without units of the format a card multiplies in 16 bit, whatever is stored
+    units_8bit = pl.coalesce("fp8_dense_tflops", "int8_dense_tops").is_not_null()
+    has_8bit = stated.str.contains("fp8|int8") & ~is_weight_only & units_8bit
+    has_4bit = stated.str.contains("fp4") & ~is_weight_only & pl.col("fp4_dense_tflops").is_not_null()
     family = pl.col("training_family")
     known = [name for name in coefficients("training_8bit_gain") if name not in ("native", "other")]
     of_family = (
@@ -201,7 +209,11 @@ def _with_parallelism(rows: pl.DataFrame) -> pl.DataFrame:
     expert_gpus = layout.str.extract(r"\bep(\d+)").cast(pl.Float64)
     expert_gpus = expert_gpus.fill_null(pl.min_horizontal(gpus, 8.0))
     within = on_rack | (expert_gpus <= node_gpus)
-    expert_rate = pl.when(expert_gpus > 1).then(pl.when(within).then(one_way).otherwise(per_gpu))
+    expert_rate = (
+        pl.when(expert_gpus > 1)
+        .then(pl.when(within).then(one_way).otherwise(per_gpu))
+        .otherwise(float("inf"))
+    )
     rows = rows.with_columns(
         link=link,
         has_known_fabric=(pl.col("instances_per_replica") <= 1) | pl.col("inter_node_fabric").is_not_null(),
@@ -234,8 +246,8 @@ def _fabric_gbps() -> pl.Expr:
 def _recompute_share() -> pl.Expr:
     """As stated; for adapters in a loop that is not tuned, what the memory of the GPU leaves no choice about.
 
-    34 values of the width are saved per layer and token (Korthikanti et al. 2022, with fused attention), 16 bytes a
-    trained parameter; from the stated load on, up to twice of it, more and more layers are run again.
+    34 bytes per element of the width are saved of each layer and token (Korthikanti et al. 2022, 34 s b h, with fused
+    attention), beside the frozen weights; from the stated load on, up to twice of it, more layers are run again.
     """
     stated = _text("activation_checkpointing")
     shares = {"none": 0.0, **coefficients("recompute_share")}
@@ -272,6 +284,24 @@ def _with_measured(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _exceeds_peak() -> pl.Expr:
+    """True where what was multiplied is more than the units can, beyond what rounding explains.
+
+    Nothing is assumed to be run again that the row does not state.
+    """
+    is_stated = pl.col("activation_checkpointing").fill_null("").str.strip_chars() != ""
+    again = pl.when(is_stated).then("recompute_share").otherwise(0.0)
+    flops = training_work.matrix_flops(again) + training_work.attention_run_flops(again)
+    peak = (
+        pl.when(pl.col("matrix_format") == "4bit")
+        .then("fp4_dense_tflops")
+        .when(pl.col("matrix_format") == "8bit")
+        .then(pl.max_horizontal("fp8_dense_tflops", "int8_dense_tops"))
+    )
+    known = pl.coalesce(peak, precision.rate_16bit_tflops())
+    return (pl.col("measured") * flops > _MOST_OF_PEAK * known * 1e12).fill_null(False)
+
+
 def _with_outcome(rows: pl.DataFrame) -> pl.DataFrame:
     no_rate = pl.col("tokens_s_per_gpu").is_null() & pl.col("tokens_s_total").is_null()
     no_proof = (
@@ -281,6 +311,8 @@ def _with_outcome(rows: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("only TFLOPS are published, and how attention is counted leaves more than 10 % open"))
         .when(pl.col("seq_len").is_null())
         .then(pl.lit("the length of the sequences is not stated"))
+        .when(_exceeds_peak())
+        .then(pl.lit("multiplies faster than the peak of the units"))
     )
     is_fused = _text("framework").str.contains(_FUSED_EXPERTS)
     refusal = (

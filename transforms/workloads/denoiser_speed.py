@@ -17,7 +17,7 @@ matrix_gain           row of denoiser_8bit_gain, weight_only, fp32, or null for 
 attention_kernel      row of denoiser_attention_cost
 is_old_stack          of before the autumn of 2023
 has_half_accumulate   fp16 accumulation on GeForce
-is_sparse, is_cached  attention that leaves out tokens; steps that reuse features
+is_cached             steps that reuse features
 guidance_passes, steps, batch
 gpus_per_replica      that share one output; `replicas` work side by side
 peer_gb_per_s         one way between the GPUs of a split; null for one GPU
@@ -29,7 +29,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from transforms.workloads import denoisers
+from transforms.workloads import denoisers, precision
 from transforms.workloads.coefficients import coefficient, coefficients
 
 _GPUS = pl.col("gpus_per_replica")
@@ -57,8 +57,21 @@ def peak_tflops() -> pl.Expr:
     )
 
 
+def nominal_tflops() -> pl.Expr:
+    """The peak of the data sheet in 16 bit; a GeForce that adds up in 16 bit multiplies at twice of it."""
+    sheet = pl.max_horizontal(precision.rate_16bit_tflops(), peak_tflops())
+    return sheet * pl.when("has_half_accumulate").then(2.0).otherwise(1.0)
+
+
+def format_peak_tflops() -> pl.Expr:
+    """The peak of the format that is multiplied: 8 bit where the units have it, else 16 bit."""
+    eight = pl.max_horizontal("fp8_dense_tflops", "int8_dense_tops")
+    is_8bit = pl.col("matrix_gain").is_in(list(coefficients("denoiser_8bit_gain"))).fill_null(False)
+    return pl.when(is_8bit).then(pl.max_horizontal(eight, nominal_tflops())).otherwise(nominal_tflops())
+
+
 def reached_tflops() -> pl.Expr:
-    """TFLOPS that 16-bit matrices reach on one GPU."""
+    """TFLOPS that 16-bit matrices would reach on one GPU, were there no peak."""
     kind = pl.when(denoisers.is_unet()).then(pl.lit("unet")).otherwise(_family())
     gain = _by(kind, coefficients("denoiser_compiled_gain"))
     share = _by(_family(), coefficients("denoiser_share")) * pl.col("architecture_factor")
@@ -77,7 +90,7 @@ def matrix_gain() -> pl.Expr:
         "weight_only": coefficient("weight_only_share"),
         "fp32": 0.5,
     }
-    named = pl.col("matrix_gain").replace_strict(gains, default=1.0, return_dtype=pl.Float64)
+    named = pl.col("matrix_gain").replace_strict(gains, default=None, return_dtype=pl.Float64)
     return pl.when(pl.col("matrix_gain").is_null()).then(1.0).otherwise(named)
 
 
@@ -87,9 +100,11 @@ def compute_s() -> pl.Expr:
     cost, plain = _by(pl.col("attention_kernel"), costs), costs["plain"]
     cost = pl.when(_IS_COMPILED).then(cost.clip(upper_bound=plain)).otherwise(cost)
     cost = pl.when(denoisers.is_unet()).then(1.0).otherwise(cost)
-    seen = pl.when("is_sparse").then(coefficient("sparse_attention_share")).otherwise(1.0)
-    flops = denoisers.matrix_tflop() / matrix_gain() + denoisers.attention_tflop() * cost * seen
-    return pl.col("guidance_passes") * flops / reached_tflops()
+    matrices = denoisers.matrix_tflop() / pl.min_horizontal(
+        reached_tflops() * matrix_gain(), format_peak_tflops()
+    )
+    attention = denoisers.attention_tflop() * cost / pl.min_horizontal(reached_tflops(), nominal_tflops())
+    return pl.col("guidance_passes") * (matrices + attention)
 
 
 def memory_s() -> pl.Expr:

@@ -57,7 +57,6 @@ def _with_usual_setting(rows: pl.DataFrame) -> pl.DataFrame:
         attention_kernel=attention_kernel(is_fused),
         is_old_stack=pl.lit(False),
         has_half_accumulate=pl.lit(False),
-        is_sparse=pl.lit(False),
         is_cached=pl.lit(False),
         peer_gb_per_s=pl.when((_GPUS > 1) & fast).then(pl.col("link_gb_per_s") / 2),
     )

@@ -36,16 +36,16 @@ def exact_extra_share(
     loss_rate: pl.Expr,
     checkpoint_hours: pl.Expr,
     restart_hours: pl.Expr,
-    write_hours: pl.Expr | float = 0.0,
 ) -> pl.Expr:
     """Returns the extra time as a share of the work when losses may strike restarts and repeated work too.
 
-    Daly: `M exp(R / M) (exp((interval + write) / M) - 1) / interval - 1` with M hours between losses. A run without
-    checkpoints has one interval, its whole work; then the time explodes.
+    Daly: `M exp(R / M) (exp(interval / M) - 1) / interval - 1` with M hours between losses; the time that writing a
+    checkpoint takes is not counted. Null without checkpoints: the one interval is then the whole work, which is
+    not known here.
     """
-    segment = ((checkpoint_hours + write_hours) * loss_rate).exp() - 1
+    segment = (checkpoint_hours * loss_rate).exp() - 1
     share = (restart_hours * loss_rate).exp() * segment / (loss_rate * checkpoint_hours) - 1
-    return pl.when((loss_rate > 0) & (checkpoint_hours > 0)).then(share).otherwise(0.0)
+    return pl.when(loss_rate == 0).then(0.0).when(checkpoint_hours > 0).then(share)
 
 
 def young_interval_hours(write_hours: pl.Expr, loss_rate: pl.Expr) -> pl.Expr:

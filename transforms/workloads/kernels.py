@@ -114,11 +114,9 @@ def flops_per_s() -> pl.Expr:
         "unpacked": coefficient("awq_flops_factor"),
         **coefficients("format_flops_share"),
     }
-    is_unripe = pl.col("is_early_build") & (pl.col("kv_index_bytes_per_token") > 0)
-    sparse = pl.when(is_unripe).then(coefficient("indexed_attention_flops_share"))
     of_rocm = pl.when(_IS_EARLY_ROCM).then(coefficient("early_rocm_flops_share")).otherwise(1.0)
     held = pl.col("power_share") ** coefficient("power_exponent")
-    shares = reached * _pick(_format(), of_format) * sparse.fill_null(1.0) * of_rocm.fill_null(1.0)
+    shares = reached * _pick(_format(), of_format) * of_rocm.fill_null(1.0)
     return precision.compute_tflops() * 1e12 * shares * held * _age_share()
 
 

@@ -73,14 +73,13 @@ def runtime_gib() -> pl.Expr:
     return pl.when(_SPLIT > 1).then(coefficient("runtime_split_gib")).otherwise(alone)
 
 
-def pool_gib(utilisation: pl.Expr, non_torch_gib: pl.Expr, activation_peak_gib: pl.Expr) -> pl.Expr:
-    """GiB that an engine leaves for the cache: its share of the device less weights, context and activation peak.
+def pool_gib(utilisation: pl.Expr, weights: pl.Expr, runtime: pl.Expr, activation: pl.Expr) -> pl.Expr:
+    """GiB per GPU that an engine leaves for the cache: its share of the device less all that is there before.
 
     The share is of the whole memory in vLLM and SGLang; TensorRT-LLM takes it of what is free after loading.
     CUDA graphs are captured later and lie outside.
     """
-    used = weights_gib() / _SPLIT + non_torch_gib + activation_peak_gib
-    return utilisation * pl.col("usable_gib") - used
+    return utilisation * pl.col("usable_gib") - weights - runtime - activation
 
 
 def _between(small_gib: float, large_gib: float) -> pl.Expr:

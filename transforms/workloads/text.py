@@ -18,7 +18,6 @@ def with_text_terms(rows: pl.DataFrame) -> pl.DataFrame:
         kv_precision=cache,
         power_share=kernels.power_share(),
         is_tuned=pl.lit(False),
-        is_early_build=pl.lit(False),
         is_attention_data_parallel=_spreads_experts(),
     )
     top_k = tables.read("model").select("model_id", top_k=pl.col("moe_top_k").cast(pl.Float64))
@@ -31,10 +30,11 @@ def with_text_terms(rows: pl.DataFrame) -> pl.DataFrame:
         sequence_gib=sizing.state_reserved_gib(pl.lit(1.0), pl.col("context_tokens")),
         is_calibrated=pl.col("is_text_calibrated"),
     )
-    base_gib = pl.col("weights_gib") + pl.col("activation_gib") + pl.col("runtime_gib")
-    free_gib = pl.col("usable_gib") * outcome.load_limit() - base_gib
+    before = [pl.col("weights_gib"), pl.col("runtime_gib"), pl.col("activation_gib")]
+    base_gib = pl.sum_horizontal(before, ignore_nulls=False)
+    pool_gib = sizing.pool_gib(outcome.load_limit(), *before)
     # A model without a cache holds as many sequences as the engine runs.
-    held = (free_gib / pl.col("sequence_gib")).floor().clip(0, pl.col("max_sequences_of_engine"))
+    held = (pool_gib / pl.col("sequence_gib")).floor().clip(0, pl.col("max_sequences_of_engine"))
     return rows.with_columns(base_gib=base_gib, held_sequences=held)
 
 

@@ -51,7 +51,7 @@ def with_speed_terms(rows: pl.DataFrame) -> pl.DataFrame:
     input_tokens, output_tokens, cached_input_share, gpus_per_replica, link, link_gb_per_s, kv_precision as it is
     used, power_share (as `kernels.power_share`), is_attention_data_parallel (experts are spread over the GPUs, and each
     keeps attention and dense layers for its own sequences), top_k (experts of a token), is_tuned (for a vendor or
-    MLPerf), is_early_build (not a release).
+    MLPerf).
     """
     rows = rows.with_columns(stored_bytes=weights.weight_bytes()).with_columns(_amounts())
     rows = rows.with_columns(
@@ -148,7 +148,9 @@ def _prompt_terms() -> list[pl.Expr]:
     tokens = pl.col("new_prompt_tokens")
     token_s = _flops("prompt_dense_params") / pl.col("prompt_gain") / _SPLIT
     start_s = 2 * pl.col("prompt_dense_params") / (pl.col("flops_per_s") * pl.col("prompt_gain") * _SPLIT)
-    width = (pl.col("num_attention_heads") * pl.col("head_dim")).fill_null(pl.col("hidden_size"))
+    latent = pl.when(pl.col("attention") == "mla").then(coefficient("latent_head_width"))
+    width = pl.col("num_attention_heads") * pl.coalesce(latent, "head_dim")
+    width = width.fill_null(pl.col("hidden_size"))
     full = pl.col("full_layers").fill_null(pl.col("num_layers"))
     # A new token attends to half of its own chunk on average, and to all that was in the cache before the chunk.
     own = pl.min_horizontal(tokens, pl.lit(coefficient("prefill_chunk_tokens"))) / 2

@@ -27,7 +27,7 @@ def _with_usual_setting(rows: pl.DataFrame) -> pl.DataFrame:
     step = pl.col("micro_batch") * pl.col("seq_len")
     update = pl.coalesce(pl.col("global_batch_tokens") / _GPUS, step)
     recompute = {"none": 0.0, **coefficients("recompute_share")}
-    expert_gb_per_s = pl.when(_GPUS > 1).then(pl.col("link_gb_per_s") / 2)
+    expert_gb_per_s = pl.when(_GPUS > 1).then(pl.col("link_gb_per_s") / 2).otherwise(float("inf"))
     return training_work.with_experts(rows).with_columns(
         power_share=kernels.power_share(),
         stack=pl.col("task").replace_strict(_STACK_OF_TASK, default=None, return_dtype=pl.String),

@@ -18,8 +18,7 @@ sequence_split      GPUs that share the tokens of a sequence (tensor x context p
 layers_held         layers whose activations are held at once
 loss_share          of the logits of a plain cross-entropy: 1, or less with a chunked or fused loss
 activation_share    of the activations of an eager run: 1, or less where a compiler fuses them
-adapter_input_bytes     that each adapted matrix keeps of an element of its input; null: none of its own
-keeps_frozen_inputs     false where frozen matrices keep nothing of their input
+adapter_input_bytes     that each adapted matrix keeps of an element of its own input
 has_8bit_inputs     products keep their input in 8 bit
 keeps_embedding_gathered   embedding and head stay gathered through the step
 
@@ -45,7 +44,7 @@ def step_tokens() -> pl.Expr:
     return pl.col("micro_batch") * pl.col("seq_len")
 
 
-def attention_width() -> pl.Expr:
+def query_width() -> pl.Expr:
     """Query heads times head size."""
     return pl.col("num_attention_heads") * pl.col("head_dim")
 
@@ -59,7 +58,7 @@ def _kv_width() -> pl.Expr:
 def ffn_matrices() -> pl.Expr:
     """Matrices of a feed-forward block: 3 with a gate, 2 without, told from the count of parameters."""
     body = pl.col("params_total") - pl.col("params_embed") - pl.col("params_vision")
-    attention = 2 * _HIDDEN * (attention_width() + _kv_width())
+    attention = 2 * _HIDDEN * (query_width() + _kv_width())
     matrices = (body / pl.col("num_layers") - attention) / (_HIDDEN * _WIDTH)
     return pl.when(~pl.col("is_moe") & (matrices < 2.5)).then(2.0).otherwise(3.0)
 
@@ -70,7 +69,7 @@ def _adapted_widths() -> tuple[pl.Expr, pl.Expr]:
     "All linear layers" of a mixture of experts leaves the experts out: releases store them as one tensor and not
     as linear layers, which is what the rule of PEFT matches.
     """
-    hidden, queries, keys = _HIDDEN, attention_width(), _kv_width()
+    hidden, queries, keys = _HIDDEN, query_width(), _kv_width()
     gates = ffn_matrices() - 1
     feed_in = pl.when("is_moe").then(0.0).otherwise(gates * hidden + _WIDTH)
     feed_out = pl.when("is_moe").then(0.0).otherwise(gates * _WIDTH + hidden)
@@ -129,7 +128,7 @@ def _layer_bytes() -> pl.Expr:
     """
     experts_of_a_token = _WIDTH / pl.col("expert_width")
     sent = pl.when("is_moe").then(2 * experts_of_a_token * _HIDDEN).otherwise(0.0)
-    whole = 8 * _HIDDEN + 4 * attention_width() + 4 * _kv_width() + _feed_forward_bytes() + sent
+    whole = 8 * _HIDDEN + 4 * query_width() + 4 * _kv_width() + _feed_forward_bytes() + sent
     return whole - _frozen_saving() - _8bit_saving() + _adapter_copies()
 
 
@@ -144,28 +143,26 @@ def _frozen_saving() -> pl.Expr:
 
     The norm of a gated block works in 32 bit and keeps as much as it and its output would have.
     """
-    is_lean = (pl.col("task") == "lora") & ~pl.col("keeps_frozen_inputs")
     after_norm = pl.when(ffn_matrices() == 3).then(0.0).otherwise(4 * _HIDDEN)
-    return pl.when(is_lean).then(after_norm + 2 * _WIDTH).otherwise(0.0)
+    return pl.when(pl.col("task") == "lora").then(after_norm + 2 * _WIDTH).otherwise(0.0)
 
 
 def _8bit_saving() -> pl.Expr:
     """Bytes of a token and layer that products save which keep their input in 8 bit; feed-forward apart."""
-    inputs = 2 * _HIDDEN + attention_width()
+    inputs = 2 * _HIDDEN + query_width()
     return pl.when("has_8bit_inputs").then(inputs).otherwise(0.0)
 
 
 def _adapter_copies() -> pl.Expr:
     """Bytes of a token and layer that adapters keep of their own input: dropped out, or in 32 bit."""
     inputs, _ = _adapted_widths()
-    copies = pl.col("adapter_input_bytes") * inputs
-    return pl.when(_IS_ADAPTER).then(copies.fill_null(0.0)).otherwise(0.0)
+    return pl.when(_IS_ADAPTER).then(pl.col("adapter_input_bytes") * inputs).otherwise(0.0)
 
 
 def _kept_products_bytes() -> pl.Expr:
     """Bytes of a token and layer under per-operator recompute: its input, attention, and every other product."""
-    products = 2 * (attention_width() + 2 * _kv_width() + 2 * _HIDDEN + (ffn_matrices() - 1) * _WIDTH)
-    return 2 * _HIDDEN + 2 * attention_width() + products / 2
+    products = 2 * (query_width() + 2 * _kv_width() + 2 * _HIDDEN + (ffn_matrices() - 1) * _WIDTH)
+    return 2 * _HIDDEN + 2 * query_width() + products / 2
 
 
 def activations_gib() -> pl.Expr:
@@ -247,6 +244,12 @@ def with_optimizer(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(optimizers, on="optimizer", how="left")
 
 
+def _adapter_input_bytes() -> float:
+    """Bytes of the loop that the ranking assumes for adapters, PEFT."""
+    recipe = tables.read("training_recipe").filter(pl.col("recipe") == "peft")
+    return float(recipe["adapter_input_bytes"].item())
+
+
 def _with_full_sharding(rows: pl.DataFrame) -> pl.DataFrame:
     """The layout of the ranking: everything shared by all GPUs, plain loss, eager, adapters planned at 100 %."""
     shards = ("weight", "gradient", "moment", "expert_weight", "expert_gradient", "expert_moment")
@@ -258,8 +261,7 @@ def _with_full_sharding(rows: pl.DataFrame) -> pl.DataFrame:
         layers_held=pl.col("num_layers"),
         loss_share=pl.lit(1.0),
         activation_share=pl.lit(1.0),
-        adapter_input_bytes=pl.lit(None, pl.Float64),
-        keeps_frozen_inputs=pl.lit(True),
+        adapter_input_bytes=pl.lit(_adapter_input_bytes()),
         has_8bit_inputs=pl.lit(False),
         keeps_embedding_gathered=pl.lit(False),
     )

@@ -21,7 +21,7 @@ step_tokens           tokens that a GPU handles between two launches of the mode
 update_tokens         tokens of a GPU between two updates
 update_shards         GPUs that share the optimizer
 gpus_per_sequence     GPUs over sequences of an update
-expert_gb_per_s       one way, between the GPUs that hold the experts; null where one GPU holds all
+expert_gb_per_s       one way, between the GPUs that hold the experts; infinite where one GPU holds all
 expert_years          of the stack after the spring of 2026, for experts
 has_fused_kernels     HF only: fused norms, losses and adapters
 has_known_fabric      false for several nodes on a network that is not stated
@@ -50,7 +50,7 @@ def _by(key: str, values: Mapping[str, float]) -> pl.Expr:
 
 
 def reached_flops() -> pl.Expr:
-    """FLOPs per second that 16-bit matrices reach."""
+    """FLOPs per second that 16-bit matrices reach; never more than the sustained peak."""
     shares = coefficients("adapter_share")
     beside = pl.when(_IS_TUNED).then(shares["tuned"]).otherwise(shares["hf"])
     adapter = pl.when(IS_ADAPTER).then(beside).otherwise(1.0)
@@ -62,7 +62,8 @@ def reached_flops() -> pl.Expr:
     held = pl.col("power_share") ** coefficient("training_power_exponent")
     stack = _by("stack", coefficients("training_stack"))
     share = held * pl.col("training_share") * stack * adapter * _expert_factor()
-    return share * fused.fill_null(1.0) * young.fill_null(1.0) * pl.col("sustained_16bit_tflops") * 1e12
+    share *= fused.fill_null(1.0) * young.fill_null(1.0)
+    return share.clip(upper_bound=1.0) * pl.col("sustained_16bit_tflops") * 1e12
 
 
 def _expert_factor() -> pl.Expr:
@@ -123,25 +124,22 @@ def gather_s() -> pl.Expr:
 
 
 def expert_link_s() -> pl.Expr:
-    """Seconds per token of sending to experts and back that is not hidden; 0 where one GPU holds all."""
+    """Seconds per token of sending to experts and back that is not hidden; null where the link is not known."""
     sent = training_work.sent_bytes() / (pl.col("expert_gb_per_s") * 1e9)
-    return (coefficient("expert_sent_share") * sent).fill_null(0.0)
+    return pl.when("is_moe").then(coefficient("expert_sent_share") * sent).otherwise(0.0)
 
 
 def loss() -> pl.Expr:
     """Factor by which all of it is slower: sequences split over GPUs, slow links, nodes; above 1."""
     # 0.25 GPUs per sequence is where splitting starts to tell.
     split = (1 + pl.col("gpus_per_sequence") / 0.25) ** coefficient("sequence_split_power")
-    weights = 2.2 * pl.col("params_total") / (pl.col("vram_gib") * 2**30)
-    halves = pl.when(IS_ADAPTER & _IS_TUNED).then(weights.log(2).clip(lower_bound=0)).otherwise(0.0)
     is_split = _GPUS > 1
     by_link = {"nvlink": 1.0, "xgmi": 1.0, "pcie": coefficient("pcie_multi_gpu_factor"), "none": 1.0}
     nodes = coefficient("node_doubling_factor") ** pl.col("instances_per_replica").log(2)
-    unknown = pl.when(_IS_HF & ~pl.col("has_known_fabric")).then(coefficient("unknown_fabric_factor"))
-    kept = pl.when(is_split).then(_by("link", by_link) * nodes * unknown.fill_null(1.0)).otherwise(1.0)
+    kept = pl.when(is_split).then(_by("link", by_link) * nodes).otherwise(1.0)
     newer = coefficient("expert_year_factor") ** pl.col("expert_years")
     aged = pl.when(pl.col("is_moe") & ~_IS_HF).then(newer).otherwise(1.0)
-    return split / coefficient("adapter_split_factor") ** halves / kept / aged
+    return split / kept / aged
 
 
 def with_training_speed(rows: pl.DataFrame) -> pl.DataFrame:

@@ -19,6 +19,7 @@ import polars as pl
 from transforms.reference import tables
 from transforms.workloads.coefficients import coefficient
 
+_RUN_AGAIN = pl.col("recompute_share")
 IS_ADAPTER = pl.col("task").is_in(["lora", "qlora"])
 
 
@@ -69,20 +70,15 @@ def attention_flops() -> pl.Expr:
     return 12 * (pl.col("full_layers") * half + windowed) * attention_width()
 
 
-def useful_flops() -> pl.Expr:
-    """FLOPs of one token that count: 6 N, or 4 N where the weights are frozen, and attention."""
-    return pl.when(IS_ADAPTER).then(4.0).otherwise(6.0) * multiplied_params() + attention_flops()
-
-
-def matrix_flops() -> pl.Expr:
+def matrix_flops(run_again: pl.Expr = _RUN_AGAIN) -> pl.Expr:
     """FLOPs of the matrices that are run for one token: what counts, and 2 N for what is run again."""
-    passes = pl.when(IS_ADAPTER).then(4.0).otherwise(6.0) + 2 * pl.col("recompute_share")
+    passes = pl.when(IS_ADAPTER).then(4.0).otherwise(6.0) + 2 * run_again
     return passes * multiplied_params()
 
 
-def attention_run_flops() -> pl.Expr:
+def attention_run_flops(run_again: pl.Expr = _RUN_AGAIN) -> pl.Expr:
     """FLOPs of attention that are run for one token: what counts, and a third of it for what is run again."""
-    return attention_flops() * (1 + pl.col("recompute_share") / 3)
+    return attention_flops() * (1 + run_again / 3)
 
 
 def moved_bytes() -> pl.Expr:
