@@ -122,6 +122,8 @@ def in_short(rows: Sequence[Row]) -> list[Row]:
             "rank": row["rank"],
             "offer": f"{row['gpus']:g} x {row['gpu']}",
             "provider": row["provider"],
+            "plan": row["plan"] and row["plan"][:24],
+            "region": row["region_text"] and row["region_text"][:16],
             "pay": row["purchase"],
             "usd": row["objective_usd"],
             "bill_usd": f"{'at least ' if row['is_lower_bound'] else ''}{row['total_usd']:,.2f}",
@@ -288,9 +290,9 @@ def _bill_note(lead: Row) -> str:
         note += f", {lead['total_low_usd']:,.2f} to {lead['total_high_usd']:,.2f} USD"
     low, high = lead["objective_low_usd"], lead["objective_high_usd"]
     if low is not None and high is None:
-        note += f"; {low:.4g} USD of the objective at the fast end of the speed band, too slow at the other"
+        note += f"; {low:,.2f} USD of the objective at the fast end of the speed band, too slow at the other"
     elif low is not None and f"{low:.4g}" != f"{high:.4g}":
-        note += f"; {low:.4g} to {high:.4g} USD of the objective over the speed band"
+        note += f"; {low:,.2f} to {high:,.2f} USD of the objective over the speed band"
     return note
 
 
@@ -318,7 +320,8 @@ def _near_notes(rows: Sequence[tuple[Any, ...]]) -> list[str]:
     """Returns one line per near miss: count, GPU, provider, reason, detail, and by how much."""
     lines = []
     for count, gpu, provider, reason, detail, margin in rows:
-        by = "" if margin is None else f", off by {margin:.0%}"
+        # a wish of the user is met or not, by however much
+        by = "" if margin is None or margin > 1 else f", off by {margin:.0%}"
         lines.append(
             f"near miss: {count:g} x {gpu} at {provider}: {reason}{by}" + (f" ({detail})" if detail else "")
         )

@@ -12,7 +12,7 @@ from transforms.offers.gpu_names import resolve_gpu
 from transforms.reference import tables
 from transforms.workloads.asked_job import amount_wish, assumed, job_row
 from transforms.workloads.fit import fit, variants
-from transforms.workloads.model_config import geometry_of_config
+from transforms.workloads.model_config import geometry_of_config, unknown_format
 from transforms.workloads.models import also
 from transforms.workloads.wishes import TRAINING, JobError, nearest
 
@@ -48,7 +48,8 @@ class FitAnswer:
 def fitted(wishes: Mapping[str, Any], config: Path | None, gpus: Sequence[str]) -> FitAnswer:
     """Returns what a model needs on each GPU: one that is known, or the one that the file `config` describes.
 
-    Raises JobError for a wish that cannot be, and ConfigError for a file that does not say what a model is.
+    Raises JobError for a wish that cannot be or a weight format of the file that is not known and not said by
+    `precision`, and ConfigError for a file that does not say what a model is.
     """
     if (config is None) == ("model" not in wishes):
         raise JobError("model: name one, or give its --config, and not both")
@@ -56,6 +57,9 @@ def fitted(wishes: Mapping[str, Any], config: Path | None, gpus: Sequence[str]) 
         return _fitted(wishes, gpus)
     model = geometry_of_config(config)
     name, precision = model.select("model_id", "file_precision").row(0)
+    unknown = unknown_format(config) if precision is None and "precision" not in wishes else None
+    if unknown is not None:
+        raise JobError(f"precision: {config} is quantised by {unknown}, which is not known; say --precision")
     of_file = {"model": name} | ({} if precision is None else {"precision": precision})
     with also(model):
         return _fitted(of_file | dict(wishes), gpus)
@@ -149,4 +153,9 @@ def _why(row: Row) -> list[str]:
 def _band(row: Row) -> str | None:
     if row["speed"] is None:
         return None
-    return f"{row['speed']:.3g} ({row['speed_low']:.3g} to {row['speed_high']:.3g}) {row['speed_unit']}"
+    point, low, high = (_short(row[name]) for name in ("speed", "speed_low", "speed_high"))
+    return f"{point} ({low} to {high}) {row['speed_unit']}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"

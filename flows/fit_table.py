@@ -27,9 +27,9 @@ def wanted_models(asked: Sequence[str] | None) -> list[str]:
     known = set(models.filter(models["modality"].is_in(TEXT_MODALITIES))["model_id"])
     for name in asked:
         if name not in known:
-            near = ", ".join(nearest(name)) or "see the table model"
+            near = ", ".join(one for one in nearest(name) if one in known) or "see the table model"
             raise SettingsError(f"GPU_ALMANAC_FIT_MODELS: {name[:60]!r} is no text model; nearest: {near}")
-    return list(asked)
+    return list(dict.fromkeys(asked))
 
 
 def write_fit(connection: duckdb.DuckDBPyConnection, model_ids: Sequence[str]) -> None:

@@ -17,12 +17,14 @@ def job_file(path: Path) -> Mapping[str, Any]:
     """Returns the names and values of a job file, unchecked. Raises JobError; OSError for a file that is not there."""
     if path.suffix not in (".json", ".toml"):
         raise JobError(f"job file {path.name[:60]!r}: must end in .json or .toml")
+    if path.is_fifo():
+        raise JobError(f"job file {path.name[:60]!r}: is no file")
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
         raise JobError(f"job file {path.name[:60]!r}: more than {MOST_BYTES} bytes are no job")
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")
         read = json.loads(text, object_pairs_hook=_once) if path.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         why = " ".join(str(error).split())[:120]

@@ -117,6 +117,7 @@ def test_models_are_the_popular_ones_or_those_that_are_named() -> None:
     assert len(popular_models()) >= 55
     assert wanted_models(None) == popular_models()
     assert wanted_models(()) == []
+    assert wanted_models(("qwen3-32b", "qwen3-32b")) == ["qwen3-32b"]
     named = read_settings({"GPU_ALMANAC_FIT_MODELS": "qwen3-32b, llama-3.1-8b"}).fit_models
     assert wanted_models(named) == ["qwen3-32b", "llama-3.1-8b"]
     assert read_settings({}).fit_models is None

@@ -26,7 +26,8 @@ INTRODUCTION = """# How far the model is off
 Made by `python -m transforms.accuracy.report` from the bundled measurements and the coefficients in force; do not edit.
 `gpu-almanac verify` prints the same figures, and `verify --truth DIR` those of other measurements.
 
-An error is |predicted / measured − 1|. *Bias* is the median with its sign: above zero, the model promises too much.
+An error is |predicted / measured − 1|. *Bias* is the median with its sign: above zero, the figure is predicted too
+large, which promises too much where it is a speed, and too little where it is a need of memory or seconds.
 *In band* is the share of measurements inside the 80 % band. *Coverage* is the share that the model predicts at all:
 what it refuses lowers it. Rows that prove nothing (rules of thumb, figures that break physics) are not counted and are
 listed below. A *pair* is two measurements of one source, model and setting on different hardware that differ by more

@@ -141,7 +141,7 @@ def rank_offers(
         gb_per_s_per_usd_hour=pl.col("memory_bandwidth_gb_per_s") * pl.col("gpu_count") / money
     )
     rows = ranked.ranking.join(about, on="offering_id", how="left").sort("rank")
-    rows = _with_token_prices(rows, row.row(0, named=True), layouts)
+    rows = _with_token_prices(rows, row.row(0, named=True))
     out = ranked.exclusions.join(about, on="offering_id", how="left", maintain_order="left")
     ranked_names, excluded_names = ([f.name for f in fields(kind)] for kind in (RankedOffer, ExcludedOffer))
     return Answer(
@@ -151,10 +151,8 @@ def rank_offers(
     )
 
 
-def _with_token_prices(rows: pl.DataFrame, job: Mapping[str, Any], layouts: pl.DataFrame) -> pl.DataFrame:
+def _with_token_prices(rows: pl.DataFrame, job: Mapping[str, Any]) -> pl.DataFrame:
     """Adds what a million input and output tokens cost; null where the job does not count its tokens."""
-    shares = layouts.select("hardware_id", "gpus_per_replica", "time_prefill_share")
-    rows = rows.join(shares, on=["hardware_id", "gpus_per_replica"], how="left", maintain_order="left")
     is_text = job["task"] in ("serve", "batch") and job["work_unit"] != "pages"
     millions = pl.lit(job["work_quantity"] / 1e6 if is_text and job["work_quantity"] else None, pl.Float64)
     inputs = millions * pl.lit((job["input_tokens"] or 0) / (job["output_tokens"] or 1))

@@ -149,6 +149,13 @@ def assumed(row: Mapping[str, Any]) -> str:
     for name in ("optimizer", "recompute", "lora_targets", "region"):
         words += [f"{said(name)} {row[name]}"] if row[name] else []
     words.append(f"purchase {' or '.join(row['purchase_kinds'])}")
+    if row["max_billing_increment_s"] is not None:
+        words.append(f"billing by {row['max_billing_increment_s']:g} s or less")
+    words += ["no peer hosts"] if row["hosts_allowed"] == "no_peer" else []
+    words += [f"fabric {row['required_fabric']}"] if row["required_fabric"] != "any" else []
+    words += ["several nodes"] if row["allow_multi_node"] else []
+    words += ["tight memory allowed"] if row["worst_verdict_allowed"] == "tight" else []
+    words.append(f"objective {row['objective']}")
     return ", ".join(words)
 
 

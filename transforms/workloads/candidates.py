@@ -186,7 +186,8 @@ def _is_near() -> pl.Expr:
 def reasons(judged: pl.DataFrame, machine_rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the reason of each job and offer that is not ranked: of the offer, else of a layout.
 
-    Of several layouts the one that fails most narrowly speaks; one that could not be judged speaks before it.
+    Of several layouts one that holds the work speaks before one that does not, then the one that fails most
+    narrowly; one that could not be judged speaks first.
     """
     by_offer = judged.lazy().filter(pl.col("failed_rules") > 0).select("job", "offer", *WHY)
     failing = pl.col("failed_rules").min().over("job", "sort_of") > 0
@@ -195,6 +196,7 @@ def reasons(judged: pl.DataFrame, machine_rows: pl.DataFrame) -> pl.DataFrame:
         .filter(failing)
         .sort(
             ~pl.col("is_unknown"),
+            pl.col("reason") == "memory",
             "margin_ratio",
             "gpus_per_replica",
             "replicas_per_instance",

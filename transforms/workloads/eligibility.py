@@ -93,6 +93,7 @@ def _wish_rules() -> tuple[Rule, ...]:
             pl.lit("billing_increment"),
             limit_s.is_null() | (increment <= limit_s),
             margin_ratio=increment / limit_s - 1,
+            detail=pl.format("{} s", increment),
             is_user_filter=True,
         ),
     )

@@ -135,7 +135,10 @@ def memory_failure() -> Failure:
     """The load is above what the job allows."""
     over = pl.col("load_ratio") / load_limit() - 1
     detail = pl.format(
-        "needs {} GiB of {} usable", pl.col("need_gib").round(1), pl.col("usable_gib").round(1)
+        "needs {} GiB, more than {} % of {} usable",
+        pl.col("need_gib").round(1),
+        (100 * load_limit()).round(0).cast(pl.Int64),
+        pl.col("usable_gib").round(1),
     )
     return Failure("memory", over > 0, detail, over)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from transforms.reference.tables import assumption
 from transforms.workloads.jobs import tier_jobs
 from transforms.workloads.models import TEXT_MODALITIES, geometry
 from transforms.workloads.wishes import TRAINING, JobError, said
@@ -90,6 +91,9 @@ def plain_job(base: Mapping[str, Any], model_id: str, columns: Mapping[str, Any]
         plain["work_quantity"] = None
     else:
         plain |= {"concurrent_users": 1.0, "cached_input_share": 0.0}
+    if task == "batch":
+        # Fewer sequences at once are slower, not impossible.
+        plain["concurrent_users"] = 1.0
     if task in ("serve", "batch", "embed"):
         plain |= _lengths(task, model_id, columns)
     if task in ("image", "video", "audio") or base["tier_id"] == PICTURE_ADAPTER_TIER:
@@ -100,20 +104,38 @@ def plain_job(base: Mapping[str, Any], model_id: str, columns: Mapping[str, Any]
 
 
 def _lengths(task: str, model_id: str, columns: Mapping[str, Any]) -> dict[str, float]:
-    """Returns lengths that go together: those of the common tier, shorter where the context is."""
+    """Returns lengths that go together: those of the common tier, shorter where the context is.
+
+    A service of which only the context is said is a conversation that fills it, as in the table fit.
+    """
     said_input, said_output = columns.get("input_tokens"), columns.get("output_tokens")
+    if task == "serve" and said_input is None and "context_tokens" in columns:
+        return _full_conversation(columns["context_tokens"], said_output)
     if task == "embed":
         length = said_input or INPUT_TOKENS / 2
         return {"input_tokens": length, "context_tokens": length}
     longest = geometry().row(by_predicate=pl.col("model_id") == model_id, named=True)["max_context"]
     texts = (said_input or INPUT_TOKENS) + (said_output or OUTPUT_TOKENS)
-    context = columns.get("context_tokens") or min(longest or CONTEXT_TOKENS, max(CONTEXT_TOKENS, texts))
+    usual = texts if task == "batch" else max(CONTEXT_TOKENS, texts)
+    context = columns.get("context_tokens") or min(longest or usual, usual)
     room = max(context - (said_input or 1), 1)
     output = said_output or min(OUTPUT_TOKENS, max(context // 4, 1), room)
     return {
         "context_tokens": context,
         "output_tokens": output,
         "input_tokens": said_input or min(INPUT_TOKENS, max(context - output, 1)),
+    }
+
+
+def _full_conversation(context: float, said_output: float | None) -> dict[str, float]:
+    """Returns the lengths of a turn at full context: some new tokens, the rest cached, and the answer."""
+    output = min(said_output or assumption("fit_answer_tokens"), max(context // 4, 1))
+    prompt = max(context - output, 1)
+    return {
+        "context_tokens": context,
+        "output_tokens": output,
+        "input_tokens": prompt,
+        "cached_input_share": 1 - min(assumption("fit_new_tokens"), prompt) / prompt,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -160,12 +159,16 @@ def one_of(name: str, value: object, known: Mapping[str, Any], *, listed: str | 
     raise JobError(f"{said(name)} {value!r:.60}: must be {allowed}{nearest(word, known)}")
 
 
+LARGEST = 1e300
+
+
 def number_of(name: str, value: object) -> float:
     """Returns the number of a wish within its limits. Raises JobError for one outside, and for what is none."""
     wish = NUMBERS[name]
     limits = f"{wish.low:,.10g} to {wish.high:,.10g}"
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):  # type: ignore[arg-type]
+    # neither NaN nor infinite, nor a whole number too large to become a float
+    if not is_number or not abs(value) < LARGEST:  # type: ignore[arg-type]
         raise JobError(f"{said(name)} {value!r:.40}: must be a number from {limits}")
     if not wish.low <= value <= wish.high:  # type: ignore[operator]
         raise JobError(f"{said(name)} {value:.12g}: must be from {limits}")
