@@ -225,9 +225,8 @@ def _write_whole(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _append_line(path: Path, line: bytes) -> None:

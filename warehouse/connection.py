@@ -109,12 +109,12 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
 def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Commits what happens inside, or nothing of it."""
     connection.execute("begin transaction")
+    is_whole = False
     try:
         yield
-    except BaseException:
-        connection.execute("rollback")
-        raise
-    connection.execute("commit")
+        is_whole = True
+    finally:
+        connection.execute("commit" if is_whole else "rollback")
 
 
 def sql_files(folder: str) -> list[tuple[str, str]]:
