@@ -21,6 +21,18 @@ from transforms.workloads.meter import HOUR_DIGITS, capped_hours, increment_s, s
 LossShare = Callable[[pl.Expr, pl.Expr, pl.Expr], pl.Expr]
 
 USD_DIGITS = 9
+# what an offer states of its price and how it is metered
+STATED_TERMS = (
+    "price_usd_per_instance_hour",
+    "billing_increment_s",
+    "billing_minimum_s",
+    "storage_usd_per_gb_month",
+    "egress_usd_per_gb",
+    "egress_free_gb_per_month",
+    "is_startup_billed",
+    "monthly_cap_hours",
+    "interruptions_per_hour",
+)
 PARTS_USD = (
     "compute_usd",
     "startup_usd",

@@ -11,6 +11,7 @@ from datetime import date
 import polars as pl
 
 from transforms.reference.tables import assumption
+from transforms.workloads.bill import STATED_TERMS
 from transforms.workloads.eligibility import judge, offer_rules, price_age_days
 from transforms.workloads.hardware import hardware_id
 from transforms.workloads.instances import instance_rules, sized, with_tightest
@@ -35,16 +36,8 @@ OFFER_COLUMNS = (
     "gpu_candidates",
     "gpu_count",
     "price_state",
-    "price_usd_per_instance_hour",
     "price_gap",
-    "billing_increment_s",
-    "billing_minimum_s",
-    "storage_usd_per_gb_month",
-    "egress_usd_per_gb",
-    "egress_free_gb_per_month",
-    "is_startup_billed",
-    "monthly_cap_hours",
-    "interruptions_per_hour",
+    *STATED_TERMS,
     "availability",
     "evidence",
     "price_date",

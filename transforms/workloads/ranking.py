@@ -13,7 +13,7 @@ from datetime import date
 import polars as pl
 
 from transforms.reference.tables import assumption
-from transforms.workloads.bill import USD_DIGITS, bill, is_loss_assumed, with_bounds
+from transforms.workloads.bill import STATED_TERMS, USD_DIGITS, bill, is_loss_assumed, with_bounds
 from transforms.workloads.candidates import (
     hopeful,
     judged_offers,
@@ -49,15 +49,7 @@ _OFFER_TERMS = (
     "provider",
     "purchase",
     "term_months",
-    "price_usd_per_instance_hour",
-    "billing_increment_s",
-    "billing_minimum_s",
-    "storage_usd_per_gb_month",
-    "egress_usd_per_gb",
-    "egress_free_gb_per_month",
-    "is_startup_billed",
-    "monthly_cap_hours",
-    "interruptions_per_hour",
+    *STATED_TERMS,
     "storage_month_hours",
     "storage_free_gb",
     "stopped_usd_per_gb_month",
