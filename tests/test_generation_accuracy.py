@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from transforms.accuracy import generation_cases, measurements
+from transforms.accuracy.cases import weights_by_source
 from transforms.accuracy.parts import Part, cases
 from transforms.workloads.coefficients import coefficient, using
 
-PART = Part("generation", generation_cases.prepare, generation_cases.predict, generation_cases.weights)
+PART = Part("generation", generation_cases.prepare, generation_cases.predict, weights_by_source)
 CLASSES = {  # the most that the median error of a class may be; each has ten rows or more
     "dit_image_eager": 0.18,
     "dit_image_compiled": 0.09,
@@ -237,7 +238,7 @@ def test_odd_rows_are_refused_and_do_not_stop_the_others():
 
 def test_what_rows_count_in_a_fit():
     rows = generation_cases.prepare(measurements.read("generation").drop("unreadable"))
-    weights = rows.select("refusal", "no_proof", weight=generation_cases.weights(rows))
+    weights = rows.select("refusal", "no_proof", weight=weights_by_source(rows))
     fitted = weights.filter(pl.col("refusal").is_null() & pl.col("no_proof").is_null())
     assert fitted["weight"].mean() == pytest.approx(1)
     assert weights["weight"].sum() == pytest.approx(fitted["weight"].sum())

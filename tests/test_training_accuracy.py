@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from transforms.accuracy import measurements, training_cases
+from transforms.accuracy.cases import weights_by_source
 from transforms.accuracy.parts import Part, cases
 from transforms.workloads.coefficients import coefficient, using
 
-PART = Part("training", training_cases.prepare, training_cases.predict, training_cases.weights)
+PART = Part("training", training_cases.prepare, training_cases.predict, weights_by_source)
 CLASSES = {  # the most that the median error of a class may be; each has ten rows or more
     "full_native_16bit": 0.09,
     "full_tuned_16bit": 0.10,
@@ -225,9 +226,7 @@ def test_odd_rows_are_refused_and_do_not_stop_the_others():
 
 def test_what_rows_count_in_a_fit():
     rows = training_cases.prepare(measurements.read("training").drop("unreadable"))
-    weights = rows.select("source_group", "refusal", "no_proof").with_columns(
-        weight=training_cases.weights(rows)
-    )
+    weights = rows.select("source_group", "refusal", "no_proof").with_columns(weight=weights_by_source(rows))
     fitted = weights.filter(pl.col("refusal").is_null() & pl.col("no_proof").is_null())
     assert fitted["weight"].mean() == pytest.approx(1)
     by_source = fitted.group_by("source_group").agg(pl.len(), pl.col("weight").sum())

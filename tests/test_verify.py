@@ -346,6 +346,13 @@ def moved(now: pl.DataFrame) -> list[str]:
     return both.filter((after - before).abs() > 1e-3 * before.abs())["case_id"].to_list()
 
 
+def test_empty_lines_at_the_end_are_no_cases() -> None:
+    """A table program leaves lines of commas; a line with anything else in it still needs its case_id."""
+    content = table([cell("a")]).write_csv().encode()
+    commas = b"," * content.split(b"\n")[0].count(b",") + b"\n"
+    assert read_text(FILES["text"], content + 3 * commas)["case_id"].to_list() == ["a"]
+
+
 def test_no_case_moves_unseen() -> None:
     """Make the points anew with `python tests/accuracy_points.py`, and look at what moved."""
     now = points()

@@ -26,3 +26,11 @@ CASE = columns(
         "pair_group": pl.String,  # rows of one source, model and setting that differ in hardware; null: no pairs
     }
 )
+
+
+def weights_by_source(prepared: pl.DataFrame) -> pl.Series:
+    """Returns what each row counts in a fit: 1 over the root of the rows of its source, 1 in the mean."""
+    is_fitted = pl.col("refusal").is_null() & pl.col("no_proof").is_null()
+    one = 1 / is_fitted.sum().over("source_group").cast(pl.Float64).sqrt()
+    weight = pl.when(is_fitted).then(one).otherwise(0.0)
+    return prepared.select(weight=weight / weight.filter(is_fitted).mean())["weight"]

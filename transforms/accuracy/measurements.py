@@ -107,6 +107,8 @@ def read_text(file: File, content: bytes) -> pl.DataFrame:
     types = file.types()
     _check_columns(file, raw.columns, list(types))
     cells = raw.select(pl.col(column).str.strip_chars().replace("", None) for column in types)
+    # lines of commas, as table programs leave them at the end
+    cells = cells.filter(~pl.all_horizontal(pl.all().is_null()))
     _check_ids(file, cells)
     numbers = file.numbers.split()
     cells = cells.with_columns(pl.col(numbers).replace("NA", None))

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from transforms.accuracy import generation_cases, measurements, memory_cases, text_cases, training_cases
-from transforms.accuracy.cases import CASE
+from transforms.accuracy.cases import CASE, weights_by_source
 
 # Classes that measure a count or an answer: a share of right ones, no relative error.
 ANSWERS = ("min_gpus", "fits")
@@ -31,12 +31,12 @@ class Part:
 
 
 PARTS = {
-    name: Part(name, module.prepare, module.predict, module.weights)
-    for name, module in (
-        ("memory", memory_cases),
-        ("text", text_cases),
-        ("training", training_cases),
-        ("generation", generation_cases),
+    name: Part(name, module.prepare, module.predict, weights)
+    for name, module, weights in (
+        ("memory", memory_cases, memory_cases.weights),
+        ("text", text_cases, text_cases.weights),
+        ("training", training_cases, weights_by_source),
+        ("generation", generation_cases, weights_by_source),
     )
 }
 

@@ -385,11 +385,3 @@ def predict(prepared: pl.DataFrame) -> pl.DataFrame:
         .select(CASE.names())
         .cast(CASE)
     )
-
-
-def weights(prepared: pl.DataFrame) -> pl.Series:
-    """Returns what each row counts in a fit: 1 over the root of the rows of its source, 1 in the mean."""
-    is_fitted = pl.col("refusal").is_null() & pl.col("no_proof").is_null()
-    one = 1 / is_fitted.sum().over("source_group").cast(pl.Float64).sqrt()
-    weight = pl.when(is_fitted).then(one).otherwise(0.0)
-    return prepared.select(weight=weight / weight.filter(is_fitted).mean())["weight"]
