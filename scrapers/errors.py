@@ -8,8 +8,7 @@
     │  ├─ TooLargeError           body or decompression cap    not retried, outcome "failed"
     │  └─ MissingCredentialError  no key in the environment    outcome "skipped"
     ├─ PayloadShapeError          not the answer parse knows   not retried, capture kept, outcome "failed"
-    ├─ CaptureError               damaged or not writable      outcome "failed"
-    └─ EmptySourceError           fewer than min_listings      outcome "failed"
+    └─ CaptureError               damaged or not writable      outcome "failed"
 
     RegistryError                 a provider module is wrong; a fault of ours, and the night does not start
 
@@ -69,12 +68,12 @@ class PayloadShapeError(CollectError):
         self.problem = problem
 
 
+class ParserError(CollectError):
+    """A parser raised what no parser may raise, took too long, or died."""
+
+
 class CaptureError(CollectError):
     """A stored answer cannot be written, is missing, or is not what was stored."""
-
-
-class EmptySourceError(CollectError):
-    """Fewer listings than the source always has: an outage that looks like a quiet day."""
 
 
 class RegistryError(Exception):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from scrapers.errors import PayloadShapeError
 
 PLAIN_NUMBER = re.compile(r"\s*+[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,3})?\s*+")
+PLAIN_KEY = re.compile(r"[\w-]+")
 SHOWN_LENGTH = 60
 LARGEST_POWER_OF_TEN = 30
+LARGEST_WHOLE = 2**63 - 1
 
 
 def short(value: object) -> str:
@@ -23,16 +24,36 @@ def short(value: object) -> str:
     return shown if len(shown) <= SHOWN_LENGTH else shown[: SHOWN_LENGTH - 1] + "…"
 
 
-@dataclass(frozen=True, slots=True)
+def _step(key: str | int, *, is_first: bool) -> str:
+    """One step of a path: `[3]`, `.price`, `["8x H100"]`."""
+    if isinstance(key, int):
+        return f"[{key}]"
+    if PLAIN_KEY.fullmatch(key):
+        return key if is_first else f".{key}"
+    return f"[{short(key)}]"
+
+
 class At:
     """A value of JSON or YAML with its path, such as `products[3].price`.
 
-    Every method raises PayloadShapeError with the path where the value is not of the kind that it names.
+    Every method raises PayloadShapeError with the path where the value is not of the kind that it names. A step
+    is made for every field of every row, so the text of a path is put together only when it is asked for.
     """
 
-    part: str
-    value: Any
-    place: str = ""
+    __slots__ = ("_above", "_key", "part", "value")
+
+    def __init__(self, part: str, value: Any, place: str = "") -> None:
+        self.part = part
+        self.value = value
+        self._above: At | None = None
+        self._key: str | int = place
+
+    @property
+    def place(self) -> str:
+        """The path of the value."""
+        if self._above is None:
+            return str(self._key)
+        return self._above.place + _step(self._key, is_first=not self._above.place)
 
     def broken(self, problem: str) -> PayloadShapeError:
         """The error that says what is wrong here, for checks of a parser's own: `raise row.broken("…")`."""
@@ -41,31 +62,32 @@ class At:
     def _wanted(self, kind: str) -> PayloadShapeError:
         return self.broken("missing or null" if self.value is None else f"{short(self.value)} is not {kind}")
 
-    def _step(self, key: str | int, value: Any) -> At:
-        if isinstance(key, int):
-            return At(self.part, value, f"{self.place}[{key}]")
-        plain = re.fullmatch(r"[\w-]+", key)
-        step = key if plain and not self.place else f".{key}" if plain else f"[{short(key)}]"
-        return At(self.part, value, self.place + step)
+    def _below(self, key: str | int, value: Any) -> At:
+        step = At.__new__(At)
+        step.part = self.part
+        step.value = value
+        step._above = self
+        step._key = key
+        return step
 
     def __getitem__(self, key: str | int) -> At:
         """The field `key` of a mapping, or the element `key` of a list; missing raises."""
         whole = self._list() if isinstance(key, int) else self._mapping()
         try:
-            return self._step(key, whole[key])  # type: ignore[index]
+            return self._below(key, whole[key])  # type: ignore[index]
         except (KeyError, IndexError):
-            raise self._step(key, None).broken("missing") from None
+            raise self._below(key, None).broken("missing") from None
 
     def get(self, key: str) -> At:
         """The field `key` of a mapping; where it is missing, its place with the value None."""
-        return self._step(key, self._mapping().get(key))
+        return self._below(key, self._mapping().get(key))
 
     def __contains__(self, key: str) -> bool:
         return key in self._mapping()
 
     def __iter__(self) -> Iterator[At]:
         """The elements of a list."""
-        return (self._step(index, value) for index, value in enumerate(self._list()))
+        return (self._below(index, value) for index, value in enumerate(self._list()))
 
     def __len__(self) -> int:
         return len(self.value) if isinstance(self.value, dict) else len(self._list())
@@ -76,7 +98,7 @@ class At:
 
     def items(self) -> Iterator[tuple[str, At]]:
         """The keys of a mapping with their values."""
-        return ((str(key), self._step(str(key), value)) for key, value in self._mapping().items())
+        return ((str(key), self._below(str(key), value)) for key, value in self._mapping().items())
 
     def _mapping(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):
@@ -90,18 +112,27 @@ class At:
 
     def text(self) -> str:
         """A text that is not blank, stripped."""
-        if not isinstance(self.value, str) or not self.value.strip():
+        text = self.value.strip() if isinstance(self.value, str) else ""
+        if not text:
             raise self._wanted("a text")
-        return self.value.strip()
+        return text
 
     def text_or_none(self) -> str | None:
         """A text, or None where it is null or blank."""
-        blank = self.value is None or (isinstance(self.value, str) and not self.value.strip())
-        return None if blank else self.text()
+        if self.value is None:
+            return None
+        text = self.value.strip() if isinstance(self.value, str) else None
+        return (text or None) if text is not None else self.text()
 
     def decimal(self) -> Decimal:
         """A number, or a text that is nothing but a number in the way of JSON ("0.40", "1e-8")."""
         value = self.value
+        if (
+            type(value) is Decimal
+            and value.is_finite()
+            and -LARGEST_POWER_OF_TEN <= value.adjusted() <= LARGEST_POWER_OF_TEN
+        ):
+            return value  # by far the most
         if isinstance(value, str) and PLAIN_NUMBER.fullmatch(value):
             value = Decimal(value.strip())
         if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -118,8 +149,8 @@ class At:
     def integer(self) -> int:
         """A whole number."""
         result = self.decimal()
-        if result != result.to_integral_value():
-            raise self._wanted("a whole number")
+        if result != result.to_integral_value() or abs(result) > LARGEST_WHOLE:
+            raise self._wanted("a whole number of a sane size")
         return int(result)
 
     def integer_or_none(self) -> int | None:

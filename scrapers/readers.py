@@ -79,6 +79,8 @@ def _without_halves(content: str) -> str:
 
     Such a text can be written nowhere. The sign loses one letter; an error would lose the prices of a night.
     """
+    if "\\ud" not in content and "\\uD" not in content:
+        return content
     return ESCAPE.sub(lambda found: "\\ufffd" if found[2] else found[0], content)
 
 
@@ -199,9 +201,27 @@ BLOCKS = re.compile(
 UNREAD = frozenset({"script", "style", "template", "noscript", "svg", "s", "strike", "del"})
 
 
+TAG = re.compile(r"<(/?)([a-zA-Z]+)[^<>]{0,5000}(?<!/)>")
+NEVER_CLOSED = re.compile(
+    "area|base|br|col|embed|hr|img|input|li|link|meta|option|p|param|source|td|th|tr|track|wbr", re.IGNORECASE
+)
+MOST_OPEN_TAGS = 5000
+
+
 def html(payload: Payload) -> BeautifulSoup:
-    """The tree of a page, read by lxml."""
-    return BeautifulSoup(decode(payload).replace("\0", ""), "lxml")
+    """The tree of a page, read by lxml.
+
+    Raises:
+        PayloadShapeError: More tags are open at once than in any page, which would take minutes to read.
+    """
+    content = decode(payload).replace("\0", "")
+    open_tags = 0
+    for found in TAG.finditer(content):
+        if not NEVER_CLOSED.fullmatch(found[2]):
+            open_tags += -1 if found[1] else 1
+        if open_tags > MOST_OPEN_TAGS:
+            raise PayloadShapeError(payload.part, f"character {found.start()}", "nested too deep for a page")
+    return BeautifulSoup(content, "lxml")
 
 
 def _pieces(tag: Tag) -> Iterator[str]:
@@ -291,13 +311,17 @@ def _table(table: Tag, headings: tuple[str, ...]) -> Table:
     return Table(headings, header, tuple(tuple(row) for row in grid[head_rows:]))
 
 
+DEEPEST_TABLE = 8
+
+
 def tables(soup: Tag) -> list[Table]:
-    """The tables below an element, in order. A table within a table is read as one of its own."""
+    """The tables below an element, in order. A table within a table is read as one of its own, to a depth of 8."""
     found: list[Table] = []
     headings: dict[int, str] = {}
     for tag in soup.find_all(re.compile(r"^(h[1-6]|table)$")):
         if tag.name == "table":
-            found.append(_table(tag, tuple(headings.values())))
+            if len(tag.find_parents("table", limit=DEEPEST_TABLE)) < DEEPEST_TABLE:
+                found.append(_table(tag, tuple(headings.values())))
             continue
         level = int(tag.name[1])
         headings = {upper: heading for upper, heading in headings.items() if upper < level}

@@ -21,9 +21,13 @@ from scrapers.errors import RegistryError
 ID = re.compile(r"[a-z][a-z0-9_]*")
 HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+PROOF = re.compile(r"(\d{4}(-\d\d){0,2}|undated): \S.*")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 OPTIONAL = frozenset(
     {
         "segment",
+        "provider",
         "keyed_requests",
         "auth",
         "off_reason",
@@ -86,8 +90,9 @@ def check(name: str, module: ModuleType) -> Iterator[str]:
         yield f"SOURCE.id is {source.id!r}, the module is {name!r}; both must be one lower-case word"
     if not callable(getattr(module, "parse", None)):
         yield "parse is missing"
-    if not callable(getattr(module, "follow", callable)):
-        yield "follow is no function"
+    for name_of_optional in ("follow", "parse_together"):
+        if not callable(getattr(module, name_of_optional, callable)):
+            yield f"{name_of_optional} is no function"
     yield from _check_metadata(source)
     yield from _check_requests(source)
 
@@ -101,6 +106,8 @@ def _check_metadata(source: Source) -> Iterator[str]:
         yield f"segment is {source.segment!r}, not one of {', '.join(get_args(Segment))}"
     if source.terms not in get_args(Terms):
         yield f"terms is {source.terms!r}, not one of {', '.join(get_args(Terms))}"
+    if not PROOF.fullmatch(source.last_proof):
+        yield f"last_proof is {source.last_proof!r}, not a date or 'undated', a colon and a few words"
     for field_name in ("homepage", "pricing_url", "terms_url"):
         if urlsplit(getattr(source, field_name)).scheme not in ("https", BUNDLED):
             yield f"{field_name} is no https address"
@@ -121,6 +128,7 @@ def _check_requests(source: Source) -> Iterator[str]:
         yield "it has no requests"
     if source.keyed_requests and not source.auth:
         yield "keyed_requests without auth"
+    yield from _check_placeholders(source)
     for host in source.allowed_hosts:
         if not HOST.fullmatch(host):
             yield f"allowed host {host!r} is not a plain host name in lower case"
@@ -132,10 +140,45 @@ def _check_requests(source: Source) -> Iterator[str]:
             yield from _check_request(source, request)
 
 
+def _check_placeholders(source: Source) -> Iterator[str]:
+    """The placeholders of addresses are those that `address_env` names, and stand behind the host alone."""
+    names = {name for name, _ in source.auth.address_env} if source.auth else set()
+    for _, variable in source.auth.address_env if source.auth else ():
+        if not VARIABLE.fullmatch(variable):
+            yield f"address_env {variable!r} is no name of an environment variable"
+    used = {name: request for request in source.keyed_requests for name in PLACEHOLDER.findall(request.url)}
+    for name in sorted(used.keys() - names):
+        yield f"{used[name].part}: the placeholder {{{name}}} is not in address_env"
+    for name in sorted(names - used.keys()):
+        yield f"address_env names {name!r}, which no address of keyed_requests has"
+    for request in source.requests:
+        if PLACEHOLDER.search(request.url):
+            yield f"{request.part}: an address that needs no key has a placeholder"
+    for request in source.keyed_requests:
+        if PLACEHOLDER.search(urlsplit(request.url).netloc):
+            yield f"{request.part}: a placeholder stands in the name of the host"
+
+
+def _check_filter(request: Request) -> Iterator[str]:
+    lines = request.keep_lines
+    if lines is None:
+        return
+    words = (*lines.any_of, *(word for group in lines.all_of for word in group))
+    if not lines.any_of or not all(lines.all_of):
+        yield f"{request.part}: keep_lines has a group without a text"
+    if any(not word or b"\n" in word for word in words):
+        yield f"{request.part}: keep_lines has a text that is empty or of two lines"
+    if lines.head < 0:
+        yield f"{request.part}: keep_lines.head is below 0"
+    if urlsplit(request.url).scheme == BUNDLED:
+        yield f"{request.part}: keep_lines of a bundled file, which is read whole"
+
+
 def _check_request(source: Source, request: Request) -> Iterator[str]:
     url = urlsplit(request.url)
     if not PART.fullmatch(request.part):
         yield f"part {request.part!r} is no plain file name"
+    yield from _check_filter(request)
     if url.scheme == BUNDLED:
         return
     if url.scheme != "https":

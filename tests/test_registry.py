@@ -15,7 +15,7 @@ import pytest
 
 import scrapers.providers
 from scrapers import registry
-from scrapers.contract import Auth, Payload, Request, Source
+from scrapers.contract import Auth, LineFilter, Payload, Request, Source
 from scrapers.errors import CollectError, RegistryError
 
 GOOD = Source(
@@ -30,6 +30,7 @@ GOOD = Source(
     terms_url="https://good.example/terms",
     terms_note="Open API.",
     terms_reviewed_on=date(2026, 11, 30),
+    last_proof="2026-11-30: answer recorded and parsed",
     min_listings=5,
 )
 MODULE = """
@@ -39,6 +40,7 @@ SOURCE = Source(
     id="{id}", name="x", segment="neocloud", homepage="https://x.example/", pricing_url="https://x.example/",
     requests=(Request("p", "https://x.example/p"),), allowed_hosts=("x.example",), terms="open",
     terms_url="https://x.example/", terms_note="x", terms_reviewed_on=date(2026, 11, 30), min_listings=1,
+    last_proof="undated: made up",
 )
 def parse(payload): return []
 {more}
@@ -128,6 +130,10 @@ def test_a_good_source_has_no_problems() -> None:
         ({"id": "other"}, "SOURCE.id is 'other', the module is 'good_cloud'"),
         ({"name": " "}, "name is empty"),
         ({"terms_note": ""}, "terms_note is empty"),
+        ({"last_proof": ""}, "last_proof is empty"),
+        ({"last_proof": "answer recorded"}, "last_proof is 'answer recorded', not a date or 'undated'"),
+        ({"last_proof": "2026-10:"}, "last_proof is '2026-10:', not a date or 'undated'"),
+        ({"last_proof": "26-10: answer recorded"}, "last_proof is '26-10: answer recorded', not a date"),
         ({"terms_reviewed_on": None}, "terms_reviewed_on is empty"),
         ({"segment": "cloud"}, "segment is 'cloud', not one of hyperscaler, neocloud"),
         ({"terms": "fine"}, "terms is 'fine'"),
@@ -155,6 +161,50 @@ def test_a_good_source_has_no_problems() -> None:
 )
 def test_what_is_wrong_with_a_source_is_said(changes: dict[str, Any], problem: str) -> None:
     assert problem in problems(replace(GOOD, **changes))
+
+
+LINES = LineFilter(head=1, any_of=(b"gpu",), all_of=((b"linux", b"unix"),))
+TEAM_REQUEST = Request("p", "https://api.good.example/teams/{team}/prices")
+TEAM_AUTH = Auth("GOOD_KEY", address_env=(("team", "GOOD_TEAM"),))
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (LINES, ""),
+        (replace(LINES, head=-1), "p: keep_lines.head is below 0"),
+        (replace(LINES, any_of=()), "p: keep_lines has a group without a text"),
+        (replace(LINES, all_of=((),)), "p: keep_lines has a group without a text"),
+        (replace(LINES, any_of=(b"",)), "p: keep_lines has a text that is empty or of two lines"),
+        (replace(LINES, all_of=((b"a\nb",),)), "p: keep_lines has a text that is empty or of two lines"),
+    ],
+)
+def test_what_is_wrong_with_a_filter_of_lines_is_said(lines: LineFilter, problem: str) -> None:
+    request = Request("p", "https://api.good.example/index.csv", keep_lines=lines)
+    assert problems(replace(GOOD, requests=(request,))) == problem
+    bundled = replace(request, url="bundled:x.csv")
+    assert "of a bundled file" in problems(replace(GOOD, requests=(bundled,), allowed_hosts=()))
+
+
+@pytest.mark.parametrize(
+    ("request_url", "auth", "problem"),
+    [
+        (TEAM_REQUEST.url, TEAM_AUTH, ""),
+        (TEAM_REQUEST.url, Auth("GOOD_KEY"), "p: the placeholder {team} is not in address_env"),
+        ("https://api.good.example/", TEAM_AUTH, "address_env names 'team', which no address"),
+        ("https://{team}.good.example/", TEAM_AUTH, "p: a placeholder stands in the name of the host"),
+        (
+            TEAM_REQUEST.url,
+            Auth("K", address_env=(("team", "$x"),)),
+            "'$x' is no name of an environment variable",
+        ),
+    ],
+)
+def test_placeholders_and_account_names_agree(request_url: str, auth: Auth, problem: str) -> None:
+    keyed = replace(GOOD, requests=(), keyed_requests=(Request("p", request_url),), auth=auth)
+    found = problems(keyed)
+    assert problem in found if problem else found == ""
+    assert "needs no key has a placeholder" in problems(replace(GOOD, requests=(TEAM_REQUEST,)))
 
 
 def test_what_is_wrong_with_a_module_is_said() -> None:

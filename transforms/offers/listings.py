@@ -4,38 +4,68 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
 
-from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record, Stock
-from transforms.offers.schema import INTERRUPTION, LISTING, RATE, STOCK
+from scrapers.contract import (
+    ExchangeRate,
+    Extra,
+    Interruption,
+    Listing,
+    PageCount,
+    Payload,
+    Record,
+    Stock,
+)
+from transforms.offers.schema import EXTRA, INTERRUPTION, LISTING, PAGE_COUNT, RATE, STOCK
 from transforms.reference.tables import assumption
 
 PLAIN_DIGITS = 30
 CUT = "…"
+BESIDE = (Stock, Interruption, ExchangeRate, Extra, PageCount)
+LISTING_FIELDS = tuple(field.name for field in fields(Listing))
+QUANTITIES = frozenset({"gpu_memory", "ram", "disk"})
+NUMBERS = frozenset(field.name for field in fields(Listing) if "Decimal" in str(field.type))
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of one payload as frames: LISTING, STOCK, INTERRUPTION and RATE."""
+    """The records of payloads as frames: LISTING, STOCK, INTERRUPTION, RATE, EXTRA and PAGE_COUNT."""
 
-    listings: pl.DataFrame
-    stock: pl.DataFrame
-    interruptions: pl.DataFrame
-    rates: pl.DataFrame
+    listings: pl.DataFrame = field(default_factory=LISTING.to_frame)
+    stock: pl.DataFrame = field(default_factory=STOCK.to_frame)
+    interruptions: pl.DataFrame = field(default_factory=INTERRUPTION.to_frame)
+    rates: pl.DataFrame = field(default_factory=RATE.to_frame)
+    extras: pl.DataFrame = field(default_factory=EXTRA.to_frame)
+    page_counts: pl.DataFrame = field(default_factory=PAGE_COUNT.to_frame)
+
+
+def joined(records: Iterable[Records]) -> Records:
+    """Returns the rows of all of `records` as one."""
+    together = [Records(), *records]
+    return Records(
+        **{
+            frame.name: pl.concat([getattr(each, frame.name) for each in together])
+            for frame in fields(Records)
+        }
+    )
 
 
 def number_text(value: Decimal | None) -> str | None:
     """Returns the digits of a number, without an exponent where that stays readable."""
     if value is None:
         return None
+    text = str(value)
+    if "E" not in text and value.is_finite():
+        return text
     if not value.is_finite() or abs(value.adjusted()) > PLAIN_DIGITS:
-        return str(value)
+        return text
     return format(value, "f")
 
 
@@ -73,70 +103,69 @@ def _short(column: str, text: str) -> str:
 
 def listing_frame(records: Iterable[Record], payload: Payload) -> Records:
     """Returns the records of `payload` as frames, each row with the payload's source, part and SHA-256."""
-    origin = {
+    rows: dict[type, list[Any]] = {kind: [] for kind in (Listing, *BESIDE)}
+    for record in records:
+        rows[type(record)].append(record)
+    return Records(
+        listings=_frame(_listing_columns(rows[Listing]), LISTING, payload),
+        stock=_frame(_columns(Stock, rows[Stock]), STOCK, payload),
+        interruptions=_frame(_columns(Interruption, rows[Interruption]), INTERRUPTION, payload),
+        rates=_frame(_columns(ExchangeRate, rows[ExchangeRate]), RATE, payload),
+        extras=_frame(_columns(Extra, rows[Extra]) | _price_texts(rows[Extra]), EXTRA, payload),
+        page_counts=_frame(_columns(PageCount, rows[PageCount]), PAGE_COUNT, payload),
+    )
+
+
+def _frame(columns: dict[str, list[Any]], schema: pl.Schema, payload: Payload) -> pl.DataFrame:
+    """Returns columns of values as a frame, texts cleaned; what the payload knows of itself is the same in all rows."""
+    of_payload: dict[str, Any] = {
         "source_id": payload.source_id,
         "part": payload.part,
         "capture_sha256": hashlib.sha256(payload.body).hexdigest(),
         "fetched_at": payload.fetched_at,
     }
-    rows: dict[type, list[dict[str, Any]]] = {Listing: [], Stock: [], Interruption: [], ExchangeRate: []}
-    for record in records:
-        rows[type(record)].append(_row(record) | origin)
-    return Records(
-        listings=_frame(rows[Listing], LISTING),
-        stock=_frame(rows[Stock], STOCK),
-        interruptions=_frame(rows[Interruption], INTERRUPTION),
-        rates=_frame(rows[ExchangeRate], RATE),
-    )
+    height = max(map(len, columns.values()), default=0)
+    constants = {name: [value] * height for name, value in of_payload.items() if name in schema}
+    return pl.DataFrame([_series(name, (columns | constants)[name], kind) for name, kind in schema.items()])
 
 
-def _frame(rows: list[dict[str, Any]], schema: pl.Schema) -> pl.DataFrame:
-    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in schema}
-    for name in (name for name, kind in schema.items() if kind == pl.String):
-        columns[name] = [None if text is None else _short(name, text) for text in columns[name]]
-    return pl.DataFrame(columns, schema=schema)
+def _series(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
+    """Returns a column, each distinct text cleaned and cut once. Most columns say the same in every row."""
+    if kind != pl.String:
+        return pl.Series(name, values, kind)
+    known = {text: _short(name, text) for text in set(values) if text is not None}
+    if len(known) == 1 and None not in values:
+        return pl.repeat(next(iter(known.values())), len(values), dtype=kind, eager=True).alias(name)
+    if not known:
+        return pl.repeat(None, len(values), dtype=kind, eager=True).alias(name)
+    return pl.Series(name, [known.get(text) for text in values], kind)
 
 
-def _row(record: Record) -> dict[str, Any]:
-    match record:
-        case Listing():
-            return _listing_row(record)
-        case Stock():
-            return {name: getattr(record, name) for name in Stock.__slots__}
-        case Interruption():
-            return {
-                "provider": record.provider,
-                "plan": record.plan,
-                "region_text": record.region_text,
-                "place": record.place,
-                "monthly_low_pct": float(record.monthly_low_pct),
-                "monthly_high_pct": _real(record.monthly_high_pct),
-                "saving_pct": _real(record.saving_pct),
-            }
-        case ExchangeRate():
-            return {
-                "base": record.base,
-                "quote": record.quote,
-                "rate": float(record.rate),
-                "rate_date": record.rate_date,
-            }
+def _columns(kind: type, records: Sequence[Any]) -> dict[str, list[Any]]:
+    """Returns the fields of records of one kind as columns; a number is real there."""
+    return {
+        field.name: [
+            float(value) if isinstance(value, Decimal) else value
+            for value in map(attrgetter(field.name), records)
+        ]
+        for field in fields(kind)
+    }
 
 
-def _real(value: Decimal | None) -> float | None:
-    return None if value is None else float(value)
+def _price_texts(extras: Sequence[Extra]) -> dict[str, list[Any]]:
+    return {"price": [number_text(extra.price) for extra in extras]}
 
 
-def _listing_row(listing: Listing) -> dict[str, Any]:
-    """Returns the fields by name: numbers as text, a quantity as its number and its unit."""
-    row: dict[str, Any] = {}
-    for name in Listing.__slots__:
-        value = getattr(listing, name)
-        if isinstance(value, Decimal):
-            value = number_text(value)
-        elif isinstance(value, Quantity):
-            row[f"{name}_unit"] = value.unit
-            value = number_text(value.amount)
-        row[name] = value
-    for name in ("gpu_memory", "ram", "disk"):
-        row.setdefault(f"{name}_unit", None)
-    return row
+def _listing_columns(listings: Sequence[Listing]) -> dict[str, list[Any]]:
+    """Returns the fields of listings as columns: numbers as text, a quantity as its number and its unit."""
+    columns: dict[str, list[Any]] = {}
+    for name in LISTING_FIELDS:
+        values = list(map(attrgetter(name), listings))
+        if name in QUANTITIES:
+            columns[name] = [value and number_text(value.amount) for value in values]
+            columns[f"{name}_unit"] = [value and value.unit for value in values]
+        elif name in NUMBERS:
+            columns[name] = [number_text(value) for value in values]
+        else:
+            columns[name] = values
+    return columns

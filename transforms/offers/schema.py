@@ -3,9 +3,10 @@
 LISTING   what a parser said, one row each, numbers as text so that no digit is lost
 OFFERING  the same thing in USD, GiB and our keys; never without the row it came from
 REJECT    a listing that cannot be an offering, with the reason
+MARKET    what each provider asks for one GPU, to hold the prices of others against
 FINDING   what a person should look at: a row or a whole source that looks wrong
 
-STOCK, INTERRUPTION and RATE are what a parser says beside the prices.
+STOCK, INTERRUPTION, RATE, EXTRA and PAGE_COUNT are what a parser says beside the prices.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ LISTING = columns(
         "purchase": pl.String,
         "term_months": pl.Int32,
         "upfront": pl.String,
+        "regular_price": pl.String,
         "region_text": pl.String,
         "zone_text": pl.String,
         "availability": pl.String,
@@ -112,6 +114,33 @@ RATE = columns(
     }
 )
 
+EXTRA = columns(
+    {
+        "source_id": pl.String,
+        "part": pl.String,
+        "place": pl.String,
+        "provider": pl.String,
+        "kind": pl.String,  # storage, egress or ingress
+        "name": pl.String,
+        "price": pl.String,
+        "currency": pl.String,
+        "per": pl.String,
+        "region_text": pl.String,  # null: the price holds in every region
+        "from_gb": pl.Float64,  # where the step of a tiered price begins within a month
+    }
+)
+
+PAGE_COUNT = columns(
+    {
+        "source_id": pl.String,
+        "part": pl.String,
+        "place": pl.String,
+        "list_name": pl.String,
+        "declared": pl.Int64,  # rows of the whole list, as the page says
+        "rows": pl.Int64,  # rows on this page
+    }
+)
+
 OFFERING = columns(
     {
         # identity
@@ -151,6 +180,9 @@ OFFERING = columns(
         "price_per": pl.String,
         "price_unit": pl.String,
         "upfront_listed": pl.Decimal(24, 10),
+        "regular_price_listed": pl.Decimal(
+            24, 10
+        ),  # crossed out beside a promotion, per the same as price_listed
         "price_usd_per_gpu_hour": MONEY,
         "price_usd_per_instance_hour": MONEY,
         "upfront_usd": MONEY,
@@ -199,6 +231,17 @@ REJECT = columns(
         "currency": pl.String,
         "reason": pl.String,  # a code such as price_not_positive
         "detail": pl.String,
+    }
+)
+
+MARKET = columns(
+    {
+        "source_id": pl.String,
+        "provider": pl.String,
+        "segment": pl.String,
+        "gpu_key": pl.String,
+        "purchase": pl.String,
+        "usd_per_gpu_hour": pl.Float64,  # median of the provider's prices
     }
 )
 
