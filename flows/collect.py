@@ -6,36 +6,30 @@ import hashlib
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-import polars as pl
-
+from flows.apart import parsed_apart
 from flows.settings import Settings, SettingsError
 from scrapers import fetch
 from scrapers.captures import Captures
-from scrapers.contract import Payload, Request, Source
+from scrapers.contract import LineFilter, Payload, Request, Source
 from scrapers.errors import (
     BlockedError,
     CollectError,
-    EmptySourceError,
     MissingCredentialError,
     PayloadShapeError,
     TransientFetchError,
 )
+from scrapers.lines import file_blocks, kept_lines
 from scrapers.registry import load_one
-from transforms.offers.listings import Records, listing_frame
-from transforms.offers.schema import INTERRUPTION, LISTING, RATE, STOCK
+from transforms.offers.listings import Records
 from warehouse.load import CaptureRow
 
-Outcome = Literal["ok", "blocked", "skipped", "failed"]
+Outcome = Literal["ok", "blocked", "skipped", "failed", "waiting"]
 OFFLINE_REASON = "offline run"
-
-
-def _no_records() -> Records:
-    return Records(LISTING.to_frame(), STOCK.to_frame(), INTERRUPTION.to_frame(), RATE.to_frame())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +44,7 @@ class Collected:
     is_offline: bool = False
     is_bundled: bool = False
     captures: Sequence[CaptureRow] = ()
-    records: Records = field(default_factory=_no_records)
+    records: Records = field(default_factory=Records)
 
 
 def collect(
@@ -60,8 +54,7 @@ def collect(
     source: Source = module.SOURCE
     started_at, started = session.now(), time.monotonic()
     payloads = fetch.collect_payloads(module, session=session, night=night, captures=captures)
-    records = parsed(module, payloads)
-    _check_count(source, records)
+    records = parsed_apart(module, payloads)
     return Collected(
         source_id=source.id,
         started_at=started_at,
@@ -104,15 +97,16 @@ def left_out(source_id: str, reason: str, *, at: datetime) -> Collected:
     )
 
 
-def parsed(module: ModuleType, payloads: Iterable[Payload]) -> Records:
-    """Returns the records of all payloads of a source. Raises PayloadShapeError."""
-    frames = [listing_frame(module.parse(payload), payload) for payload in payloads] or [_no_records()]
-    return Records(
-        listings=pl.concat([frame.listings for frame in frames]),
-        stock=pl.concat([frame.stock for frame in frames]),
-        interruptions=pl.concat([frame.interruptions for frame in frames]),
-        rates=pl.concat([frame.rates for frame in frames]),
-    )
+def waiting(source: Source, last_good: date, night: date, *, at: datetime) -> Collected | None:
+    """Returns the outcome of a source that is not due: its last good night lies less than its cadence back.
+
+    A source of every night is always due, for the same night may run again.
+    """
+    due = last_good + source.cadence
+    if source.cadence <= timedelta(days=1) or due <= night:
+        return None
+    reason = f"asked every {source.cadence.days} days; next on {due}"
+    return Collected(source_id=source.id, started_at=at, seconds=0.0, outcome="waiting", reason=reason)
 
 
 def is_bundled(source: Source) -> bool:
@@ -162,11 +156,12 @@ def collect_for_show(
     else:
         session = fetch.Session(fetch.Settings(contact=settings.contact))
         payloads = fetch.collect_payloads(module, session=session, night=at)
-    records = parsed(module, payloads)
+    records = parsed_apart(module, payloads)
     made = normalise(
         records.listings,
         records.stock,
         records.interruptions,
+        extras=records.extras,
         rates=records.rates,
         night=night,
         segments=segments_of([module.SOURCE]),
@@ -179,6 +174,8 @@ def collect_for_show(
         "stock": records.stock,
         "interruptions": records.interruptions,
         "rates": records.rates,
+        "extras": records.extras,
+        "page_counts": records.page_counts,
     }
     return {name: frame.to_dicts() for name, frame in frames.items()}
 
@@ -187,7 +184,7 @@ def _file_payload(source: Source, path: Path, at: datetime) -> Payload:
     requests: tuple[Request, ...] = (*source.requests, *source.keyed_requests)
     match = next((request for request in requests if request.part in path.name), None)
     try:
-        body = path.read_bytes()
+        body = _kept(source, path, match.keep_lines) if match and match.keep_lines else path.read_bytes()
     except OSError as error:
         raise PayloadShapeError(path.name, "file", error.strerror or str(error)) from error
     return Payload(
@@ -199,12 +196,16 @@ def _file_payload(source: Source, path: Path, at: datetime) -> Payload:
     )
 
 
-def _check_count(source: Source, records: Records) -> None:
-    found = records.listings.height
-    if found < source.min_listings:
-        raise EmptySourceError(
-            f"{source.id}: {found} listings, where at least {source.min_listings} are usual"
-        )
+def _kept(source: Source, path: Path, lines: LineFilter) -> bytes:
+    """The lines of a file that would be kept of the answer."""
+    kept = bytearray()
+    for block in kept_lines(path.name, file_blocks(path), lines):
+        kept += block
+        if len(kept) > source.max_body_mb * 1_000_000:
+            raise PayloadShapeError(
+                path.name, "file", f"more than {source.max_body_mb} MB of it would be kept"
+            )
+    return bytes(kept)
 
 
 def _capture_row(payload: Payload) -> CaptureRow:
