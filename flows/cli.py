@@ -40,6 +40,9 @@ def refresh(
     accept: Annotated[
         list[str] | None, typer.Option("--accept", help="Take the prices of this held source as they are.")
     ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Why --accept is right; it is kept with the release.")
+    ] = None,
     night: Annotated[
         str | None, typer.Option("--date", help="Logical date of the night, YYYY-MM-DD.")
     ] = None,
@@ -51,11 +54,19 @@ def refresh(
 
     for source_id in [*(source or []), *(accept or [])]:
         _known(source_id, names(), "source", "gpu-almanac sources")
+    if reason is not None and not accept:
+        raise typer.BadParameter("--reason says why a source is accepted; give --accept with it")
     settings = read_settings()
     report = run_night(
-        night=_night(night), offline=offline, only=tuple(source or ()), accept=tuple(accept or ())
+        night=_night(night),
+        offline=offline,
+        only=tuple(source or ()),
+        accept=tuple(accept or ()),
+        reason=reason,
     )
     _print_night(settings, report, form)
+    for source_id in sorted(set(accept or ()) - report.released):
+        say(f"{source_id}: not held tonight; there was nothing to accept")
     raise typer.Exit(FINDINGS if report.has_findings else FINE)
 
 
@@ -105,22 +116,21 @@ def sources(
     form: FormatOption = Format.table,
 ) -> None:
     """List the sources with their newest outcome, or the nights of one source."""
-    from flows.answers import source_history, source_list
+    from flows.answers import SOURCE_LISTS, source_history, source_list
 
     settings = read_settings()
     if source_id is None:
         out(source_list(settings), form)
         return
-    from scrapers.registry import names
-
-    _known(source_id, names(), "source", "gpu-almanac sources")
-    facts, nights, findings = source_history(settings, source_id)
+    told = source_history(settings, source_id)
     if form is Format.json:
-        out([{**facts, "nights": nights, "findings": findings}], form)
+        out([told], form)
         return
-    out([{"field": name, "value": value} for name, value in facts.items()], form, title=source_id)
-    out(nights, form, title="nights")
-    out(findings, form, title="findings")
+    facts = {name: value for name, value in told.items() if name not in SOURCE_LISTS}
+    listed = {name: "; ".join(value) if isinstance(value, list) else value for name, value in facts.items()}
+    out([{"field": name, "value": value} for name, value in listed.items()], form, title=source_id)
+    for name in SOURCE_LISTS:
+        out(told[name], form, title=name.replace("_", " "))
 
 
 @app.command()
@@ -146,6 +156,25 @@ def collect(
         return
     for name, rows in parts.items():
         out(rows, form, title=f"{name}: {len(rows)}")
+
+
+@app.command(name="new-source")
+def new_source(
+    source_id: Annotated[str, typer.Argument(help="One lower-case word, such as acme_cloud.")],
+    url: Annotated[list[str], typer.Argument(help="Addresses with the prices, https.")],
+    from_file: Annotated[
+        list[Path] | None,
+        typer.Option("--from-file", help="The answer of an address, in their order; ask nobody."),
+    ] = None,
+) -> None:
+    """Begin a provider: write its module, payload and golden file from one answer of each address."""
+    from flows.new_source import begin_source
+    from scrapers import fetch
+
+    session = fetch.Session(fetch.Settings(contact=read_settings().contact))
+    for path in begin_source(source_id, url, from_file or (), session=session, night=_night(None)):
+        say(f"wrote {path}")
+    say("next: docs/adding_a_provider.md, from step 2 on")
 
 
 @app.command()
@@ -272,6 +301,7 @@ def _expected() -> tuple[type[Exception], ...]:
         ("transforms.workloads.wishes", "JobError"),
         ("transforms.workloads.model_files", "ConfigError"),
         ("flows.answers", "UnknownNameError"),
+        ("flows.source_draft", "DraftError"),
     )
     return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
 

@@ -71,6 +71,8 @@ def golden_problems(provider: Any, folder: Path) -> list[str]:
         return [
             f"{golden_path} was just written from what parse says now: read it line by line, then run again"
         ]
+    if "to_review" in golden:
+        return [f"{golden_path}: {golden['to_review']}", *_differences(golden["records"], records)]
     return _differences(golden["records"], records)
 
 
@@ -166,11 +168,14 @@ PRICELESS = {
         ("p4d.24xlarge", "price_zero"),
         ("p4de.24xlarge", "price_missing"),
     ],
+    "aws_price_list": [("g5.xlarge", "price_missing"), ("p5.48xlarge", "price_missing")],
     "azure": [("Standard_NC40ads_H100_v5", "price_zero")],
     "gcp": [("a4-highgpu-8g", "price_zero")],
+    "gcp_billing": [(f"g2-standard-{size}", "price_missing") for size in (12, 16, 24, 32, 4, 48, 8, 96)],
     "linode": [("g3-gpu-rtxpro6000-blackwell-1", "price_zero")],
     "oci": [("B90012", "price_zero")],
-    "runpod": [("A100 SXM 40GB", "price_zero"), ("unknown", "price_zero"), ("unknown", "price_zero")],
+    "gcp_page": [("a4-highgpu-8g", "price_missing"), ("g2-standard-24", "price_missing")],
+    "runpod": [(plan, "price_zero") for plan in ("A100 SXM 40GB", "RTX 4090", "unknown", "unknown")],
     "scaleway": [("GPU-3070-S", "price_zero")],
     "vultr": [("vcg-a100-12c-120g-80vram", "price_zero")],
 }
@@ -245,6 +250,12 @@ def test_control_a_missing_golden_is_written_once_and_fails(folder: Path) -> Non
     assert golden["payloads"]["payload.prices.txt"]["part"] == "prices"
     assert [record["price"] for record in golden["records"]] == ["2.50"]
     assert golden["records"][0]["file"] == "payload.prices.txt"
+
+
+def test_control_a_golden_that_nobody_has_reviewed_fails(folder: Path) -> None:
+    path = folder / "listings.json"
+    path.write_text(path.read_text().replace("{", '{"to_review": "compare", ', 1))
+    assert "compare" in golden_problems(_fake(), folder)[0]
 
 
 def test_control_a_changed_price_is_seen(folder: Path) -> None:
