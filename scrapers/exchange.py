@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import socket
 import ssl
 import zlib
@@ -16,9 +18,14 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx
 
+from scrapers.contract import LineFilter
 from scrapers.errors import FetchError, TooLargeError, TransientFetchError
+from scrapers.lines import Sieve
 
 ERROR_PAGE_BYTES = 64 * 1024
+LARGEST_STREAM_BYTES = 16_000_000_000  # of a text of which only some lines are kept
+BLOCK_BYTES = 1 << 17
+GZIP_MAGIC = b"\x1f\x8b"
 SECRET_NAMES = ("key", "token", "secret", "signature", "password", "auth", "credential")
 SHOWN_URL_LENGTH = 200
 LONGEST_REASON = 120
@@ -37,14 +44,37 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is sent. `secret` is a header that stands in no text that is made of a question."""
+    """What is sent. `secret` is a header that stands in no text that is made of a question.
+
+    Neither does what takes the place of the placeholders of an address: `url` has `{team}`, and `names` has what
+    is sent for it.
+    """
 
     url: str
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
     secret: tuple[str, Secret] | None = None
     body: bytes | None = None
+    names: tuple[tuple[str, Secret], ...] = ()
     largest_body_bytes: int
+    keep_lines: LineFilter | None = None
+
+    def filled(self) -> str:
+        """The address that is asked."""
+        url = self.url
+        for name, value in self.names:
+            url = url.replace(f"{{{name}}}", value.value)
+        return url
+
+    def hidden(self, url: str) -> str:
+        """An address whose path and query have the placeholders in the place of what they stand for."""
+        placeholders = {value.value: f"{{{name}}}" for name, value in self.names}
+        if not placeholders:
+            return url
+        values = re.compile("|".join(map(re.escape, placeholders)))
+        scheme, host, *rest = urlsplit(url)
+        path, query, fragment = (values.sub(lambda found: placeholders[found[0]], text) for text in rest)
+        return urlunsplit((scheme, host, path, query, fragment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +100,21 @@ def shown(url: str) -> str:
 
 
 class Body:
-    """The decoded bytes of an answer as they come in, never more than `largest_bytes` of them."""
+    """The decoded bytes of an answer as they come in, never more than `largest_bytes` of them.
 
-    def __init__(self, address: str, encoding: str, largest_bytes: int) -> None:
+    With `keep_lines` only those lines are kept and counted; the whole text may have `LARGEST_STREAM_BYTES`.
+    """
+
+    def __init__(
+        self, address: str, encoding: str, largest_bytes: int, keep_lines: LineFilter | None = None
+    ) -> None:
         self.bytes = bytearray()
         self._address = address
         self._largest_bytes = largest_bytes
+        self._sieve = Sieve(address, keep_lines) if keep_lines else None
+        self._stream_bytes = 0
         self._is_first = True
+        self._is_over = False
         self._wbits = {"": 0, "identity": 0, "gzip": 31, "x-gzip": 31, "deflate": 15}.get(encoding, -1)
         if self._wbits < 0:
             raise FetchError(f"{address}: the content encoding is {encoding[:40]!r}, which was not asked for")
@@ -88,41 +126,60 @@ class Body:
         Raises:
             TooLargeError: The bytes, or what they decompress to, are too many.
             TransientFetchError: They are not of the encoding that the answer names.
+            PayloadShapeError: Lines are to be kept, and one is longer than lines are.
         """
         try:
-            self._take(piece)
+            for block in self._decoded(piece):
+                self._keep(block)
         except zlib.error as error:
             raise TransientFetchError(f"{self._address}: the compressed body is damaged ({error})") from None
-        if len(self.bytes) > self._largest_bytes:
-            raise TooLargeError(f"{self._address}: the body is larger than {self._largest_bytes / 1e6:g} MB")
 
-    def _take(self, piece: bytes) -> None:
-        room = self._largest_bytes + 1 - len(self.bytes)
+    def _keep(self, block: bytes) -> None:
+        self._stream_bytes += len(block)
+        if self._sieve and self._stream_bytes > LARGEST_STREAM_BYTES:
+            raise TooLargeError(f"{self._address}: the text is larger than {LARGEST_STREAM_BYTES / 1e9:g} GB")
+        self.bytes += self._sieve.add(block) if self._sieve else block
+        if len(self.bytes) > self._largest_bytes:
+            what = "what is kept of the body" if self._sieve else "the body"
+            raise TooLargeError(f"{self._address}: {what} is larger than {self._largest_bytes / 1e6:g} MB")
+
+    def _decoded(self, piece: bytes) -> Iterator[bytes]:
+        """What a piece decompresses to, in blocks that are never large."""
         if self._inflate is None:
-            self.bytes += piece[:room]
+            yield piece
             return
+        while not self._is_over:
+            block = self._inflated(piece)
+            yield block
+            piece = self._inflate.unconsumed_tail
+            rest = self._inflate.unused_data
+            if self._wbits == 31 and rest.startswith(GZIP_MAGIC):
+                self._inflate, piece = zlib.decompressobj(31), rest
+            elif len(rest) >= len(GZIP_MAGIC):
+                self._is_over = True  # what follows the end belongs to nothing
+            elif not piece and len(block) < BLOCK_BYTES:
+                return
+
+    def _inflated(self, piece: bytes) -> bytes:
+        assert self._inflate is not None
         is_first, self._is_first = self._is_first, False
         try:
-            self.bytes += self._inflate.decompress(piece, room)
+            return self._inflate.decompress(piece, BLOCK_BYTES)
         except zlib.error:
             if not is_first or self._wbits != 15:
                 raise
             self._inflate = zlib.decompressobj(-15)  # many servers send raw deflate under this name
-            self.bytes += self._inflate.decompress(piece, room)
-        rest = self._inflate.unused_data
-        if self._wbits == 31 and rest.startswith(b"\x1f\x8b") and len(self.bytes) <= self._largest_bytes:
-            self._inflate = zlib.decompressobj(31)
-            self._take(rest)
+            return self._inflate.decompress(piece, BLOCK_BYTES)
 
     def end(self) -> bytes:
-        """All bytes.
+        """All bytes that are kept.
 
         Raises:
             TransientFetchError: The compressed body stops before its end.
         """
         if self._inflate is not None and not self._is_first and not self._inflate.eof:
             raise TransientFetchError(f"{self._address}: the compressed body is cut off")
-        return bytes(self.bytes)
+        return bytes(self.bytes) + (self._sieve.end() if self._sieve else b"")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -167,6 +224,9 @@ class Client:
     def __init__(self, *, connect_s: float, read_s: float, user_agent: str) -> None:
         timeout = httpx.Timeout(read_s, connect=connect_s)
         headers = {"User-Agent": user_agent, "Accept-Encoding": "gzip, deflate", "Accept": "*/*"}
+        logging.getLogger("httpx").setLevel(
+            logging.WARNING
+        )  # below it, every address is logged with its names
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         self._http = httpx.AsyncClient(
             timeout=timeout, http2=False, headers=headers, cookies=no_cookies, verify=_trusted()
@@ -213,24 +273,30 @@ class Client:
             headers.append((question.secret[0], question.secret[1].value))
         async with asyncio.timeout(attempt_s):
             request = self._http.build_request(
-                question.method, question.url, headers=headers, content=question.body
+                question.method, question.filled(), headers=headers, content=question.body
             )
             response = await self._http.send(request, stream=True)
             try:
-                body = await _read(response, question.largest_body_bytes)
+                body = await _read(response, question)
             finally:
                 await response.aclose()
         return Answer(url=question.url, status=response.status_code, headers=response.headers, body=body)
 
 
-async def _read(response: httpx.Response, largest_bytes: int) -> bytes:
+async def _read(response: httpx.Response, question: Question) -> bytes:
+    """The body of an answer; of one that is not 2xx only the beginning, and unfiltered."""
     is_wanted = response.is_success
-    largest = largest_bytes if is_wanted else ERROR_PAGE_BYTES
-    address = shown(str(response.request.url))
-    body = Body(address, response.headers.get("content-encoding", "").strip().lower(), largest)
+    largest = question.largest_body_bytes if is_wanted else ERROR_PAGE_BYTES
+    keep_lines = question.keep_lines if is_wanted else None
+    address = shown(question.url)
+    body = Body(address, response.headers.get("content-encoding", "").strip().lower(), largest, keep_lines)
     stated = response.headers.get("content-length", "")
-    if is_wanted and stated.isdecimal() and int(stated[:20]) > largest_bytes:
-        raise TooLargeError(f"{address}: the body is larger than {largest_bytes / 1e6:g} MB")
+    if (
+        is_wanted
+        and stated.isdecimal()
+        and int(stated[:20]) > (LARGEST_STREAM_BYTES if keep_lines else largest)
+    ):
+        raise TooLargeError(f"{address}: the body is larger than {largest / 1e6:g} MB")
     try:
         async for piece in response.aiter_raw():
             body.add(piece)

@@ -27,6 +27,7 @@ from urllib.parse import urljoin, urlsplit
 
 import tenacity
 
+from scrapers.accounts import Account, requests_of
 from scrapers.answers import check_can_heal, check_is_answer
 from scrapers.captures import Capture, Captures
 from scrapers.contract import Payload, Request, Source
@@ -39,7 +40,7 @@ from scrapers.errors import (
     TooLargeError,
     TransientFetchError,
 )
-from scrapers.exchange import Answer, Client, Question, Secret, shown
+from scrapers.exchange import Answer, Client, Question, shown
 from scrapers.pace import HostGate
 from scrapers.robots import AGENT, LARGEST_FILE_BYTES, Rules, rules_of, unreachable
 
@@ -51,11 +52,15 @@ OFFLINE_ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long, how often and how much. Times are in seconds; `overall_s` is for all requests of a source."""
+    """How long, how often and how much. Times are in seconds; `overall_s` is for all requests of a source.
+
+    `stream_s` is for one request of which only some lines are kept: such a text may have gigabytes.
+    """
 
     connect_s: float = 10.0
     read_s: float = 30.0
     attempt_s: float = 120.0
+    stream_s: float = 900.0
     overall_s: float = 1200.0
     attempts: int = 4
     first_wait_s: float = 1.0
@@ -100,23 +105,6 @@ class Session:
         self.robots: dict[str, Rules] = {}
 
 
-def requests_of(source: Source, environ: Mapping[str, str]) -> tuple[tuple[Request, ...], Secret | None]:
-    """The first requests of a source, and the key that they need.
-
-    Raises:
-        MissingCredentialError: The source has only keyed requests, and its key is not set.
-    """
-    key = environ.get(source.auth.env, "").strip() if source.auth else ""
-    if key and not re.fullmatch(r"[\x21-\x7e]+", key):
-        raise MissingCredentialError(f"{source.auth and source.auth.env} holds characters that no key has")
-    if key and source.keyed_requests:
-        return source.keyed_requests, Secret(key)
-    if not source.requests:
-        name = source.auth.env if source.auth else "the key"
-        raise MissingCredentialError(f"{name} is not set; {source.name} gives its prices only with a key")
-    return source.requests, None
-
-
 def collect_payloads(
     module: ModuleType, *, session: Session, night: datetime, captures: Captures | None = None
 ) -> list[Payload]:
@@ -131,12 +119,12 @@ def collect_payloads(
         CaptureError: An answer cannot be stored.
     """
     source: Source = module.SOURCE
-    first, key = requests_of(source, session.settings.environ)
+    first, account = requests_of(source, session.settings.environ)
     follow: Callable[[Payload], Iterable[Request]] | None = getattr(module, "follow", None)
     waiting = deque(first)
     asked: set[tuple[str, str, bytes | None]] = set()
     payloads: dict[str, Payload] = {}
-    with _visit(source, session, key, captures, night) as visit:
+    with _visit(source, session, account, captures, night) as visit:
         while waiting:
             request = waiting.popleft()
             question = (request.method, request.url, request.body)
@@ -156,16 +144,16 @@ def fetch(
     source: Source, request: Request, *, session: Session, night: datetime, captures: Captures | None = None
 ) -> Payload:
     """One answer of a source. Errors are those of `collect_payloads`."""
-    asked, key = requests_of(source, session.settings.environ)
+    asked, account = requests_of(source, session.settings.environ)
     if request in source.keyed_requests and request not in asked:
         raise MissingCredentialError(f"{request.part} of {source.name} is given only with a key")
-    with _visit(source, session, key, captures, night) as visit:
+    with _visit(source, session, account, captures, night) as visit:
         return visit.fetch(request)
 
 
 @contextmanager
 def _visit(
-    source: Source, session: Session, key: Secret | None, captures: Captures | None, night: datetime
+    source: Source, session: Session, account: Account | None, captures: Captures | None, night: datetime
 ) -> Iterator[_Visit]:
     limits = session.settings.limits
     agent = session.settings.user_agent()
@@ -177,7 +165,7 @@ def _visit(
             logger.warning(problem)
     with Client(connect_s=limits.connect_s, read_s=limits.read_s, user_agent=agent) as client:
         ends_at_s = session.monotonic() + limits.overall_s
-        yield _Visit(source, session, client, key, captures, known, night, ends_at_s)
+        yield _Visit(source, session, client, account, captures, known, night, ends_at_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +175,7 @@ class _Visit:
     source: Source
     session: Session
     client: Client
-    key: Secret | None
+    account: Account | None
     captures: Captures | None
     known: Mapping[tuple[str, str], Capture]
     night: datetime
@@ -204,7 +192,7 @@ class _Visit:
             self._store(payload, last[0].etag, last[0].last_modified)
             return payload
         check_is_answer(request, answer)
-        if self.key and self.key.value.encode() in answer.body:
+        if self.account and self.account.key.value.encode() in answer.body:
             raise FetchError(f"{shown(answer.url)}: the answer repeats our key, and is not kept")
         payload = Payload(
             source_id=self.source.id,
@@ -240,11 +228,13 @@ class _Visit:
             self._check_address(url)
             pace_s = self._check_robots(url)
             is_home = urlsplit(url).netloc == home
-            question = self._question(url, (*request.headers, *conditions), method, body, with_key=is_home)
+            headers = (*request.headers, *conditions)
+            question = self._question(url, headers, method, body, with_account=is_home)
+            question = replace(question, keep_lines=request.keep_lines)
             answer = self._send(question, pace_s)
             if answer.status not in REDIRECTS:
                 return answer
-            url = _target(answer)
+            url = _target(answer, question)
             if answer.status in (301, 302, 303):
                 method, body = "GET", None
         raise FetchError(
@@ -258,17 +248,19 @@ class _Visit:
         method: str = "GET",
         body: bytes | None = None,
         *,
-        with_key: bool = False,
+        with_account: bool = False,
     ) -> Question:
+        account = self.account if with_account else None
         secret = None
-        if self.key and self.source.auth and with_key:
-            secret = (self.source.auth.header, self.key.within(self.source.auth.template))
+        if account and self.source.auth:
+            secret = (self.source.auth.header, account.key.within(self.source.auth.template))
         return Question(
             url=url,
             method=method,
             headers=headers,
             secret=secret,
             body=body,
+            names=account.names if account else (),
             largest_body_bytes=self.source.max_body_mb * 1_000_000,
         )
 
@@ -299,7 +291,7 @@ class _Visit:
                 answer = self._send(question, self.source.pace_s)
                 if answer.status not in REDIRECTS:
                     return rules_of(answer.status, answer.body)
-                url = _target(answer)
+                url = _target(answer, question)
         except ForbiddenHostError:
             return rules_of(404, b"")
         except TransientFetchError as error:
@@ -313,12 +305,13 @@ class _Visit:
     def _send(self, question: Question, pace_s: float) -> Answer:
         """The answer to one question, asked again where that can help."""
         host = urlsplit(question.url).netloc
+        limits = self.session.settings.limits
+        longest_s = limits.stream_s if question.keep_lines else limits.attempt_s
 
         def attempt() -> Answer:
             try:
                 with self.session.gate.turn(host, pace_s, self._left_s()):
-                    attempt_s = min(self._left_s(), self.session.settings.limits.attempt_s)
-                    answer = self.client.send(question, attempt_s)
+                    answer = self.client.send(question, min(self._left_s(), longest_s))
             except TimeoutError:
                 problem = f"the time for {self.source.id} is over before its turn at the host"
                 raise FetchError(f"{shown(question.url)}: {problem}") from None
@@ -383,13 +376,13 @@ def _conditions(last: Capture) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in pairs if value)
 
 
-def _target(answer: Answer) -> str:
-    """Where a redirect leads."""
+def _target(answer: Answer, question: Question) -> str:
+    """Where a redirect leads, with placeholders as in the question."""
     location: str = answer.headers.get("location", "")
     if not location:
         raise FetchError(f"{shown(answer.url)}: status {answer.status} without a place to go")
     try:
-        target = urljoin(answer.url, location)
+        target = urljoin(answer.url, question.hidden(location))
         urlsplit(target).port  # noqa: B018 - raises where the port is no number
     except ValueError:
         raise FetchError(f"{shown(answer.url)}: the redirect leads to no address") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import os
 import shutil
@@ -9,6 +10,7 @@ import ssl
 import subprocess
 import threading
 import tracemalloc
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -33,14 +35,16 @@ from loopback import (
     versioned,
 )
 
+from scrapers import exchange
 from scrapers.answers import retry_after_s
 from scrapers.captures import Captures
-from scrapers.contract import Auth, Payload, Request, Source
+from scrapers.contract import Auth, LineFilter, Payload, Request, Source
 from scrapers.errors import (
     BlockedError,
     FetchError,
     ForbiddenHostError,
     MissingCredentialError,
+    PayloadShapeError,
     TooLargeError,
     TransientFetchError,
 )
@@ -86,6 +90,7 @@ def source(server: LoopbackServer, *paths: str, **changes: Any) -> Source:
         terms_url="https://test.example/terms",
         terms_note="none",
         terms_reviewed_on=date(2026, 11, 30),
+        last_proof="undated: made up",
         min_listings=1,
         pace_s=0.0,
         max_body_mb=1,
@@ -392,6 +397,114 @@ def test_a_body_of_just_the_cap_is_taken(server: LoopbackServer) -> None:
         ask(server, reply(b"x" * 1_000_001))
 
 
+# Texts of which some lines are kept
+
+KEEP = LineFilter(head=1, any_of=(b"gpu",), all_of=((b"linux",),))
+TEXT = b"name,system\ngpu one,linux\ngpu one,windows\ncpu,linux\ngpu two,linux"
+KEPT = b"name,system\ngpu one,linux\ngpu two,linux"
+
+
+def ask_lines(
+    server: LoopbackServer, *actions: Action, night: Night | None = None, **changes: Any
+) -> Payload:
+    """The kept lines of the answer to one request for /index.csv."""
+    server.on("/index.csv", *actions)
+    request = Request("index", f"{server.url}/index.csv", keep_lines=KEEP)
+    asked = source(server, requests=(request,), **changes)
+    return fetch(asked, request, session=(night or Night()).session, night=NIGHT)
+
+
+def lines_of(size_bytes: int, line: bytes = b"some other line that nobody asked for\n") -> Action:
+    """Sends so many bytes of lines between the head and one line that is kept, compressed while they are sent."""
+
+    def action(handler: Any, asked: Any) -> None:
+        handler.head(200, {"Content-Encoding": "gzip", "Connection": "close"})
+        packer, block = zlib.compressobj(1, zlib.DEFLATED, 31), line * (65_536 // len(line))
+        handler.write(packer.compress(b"name,system\n"))
+        for _ in range(size_bytes // len(block)):
+            handler.write(packer.compress(block))
+        handler.write(packer.compress(b"gpu one,linux\n") + packer.flush())
+        handler.close_connection = True
+
+    return action
+
+
+@pytest.mark.parametrize("action", [reply(TEXT), packed(TEXT), packed(TEXT, encoding="deflate")])
+def test_only_the_lines_that_are_asked_for_are_kept(server: LoopbackServer, action: Action) -> None:
+    assert ask_lines(server, action).body == KEPT
+
+
+def test_what_is_kept_counts_and_not_what_streams_by(server: LoopbackServer) -> None:
+    tracemalloc.start()
+    try:
+        payload = ask_lines(
+            server, lines_of(30_000_000), night=Night(limits=replace(QUICK, read_s=10.0, stream_s=60.0))
+        )
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert payload.body == b"name,system\ngpu one,linux\n"
+    assert peak_bytes < 4_000_000
+    with pytest.raises(TooLargeError, match="what is kept of the body is larger than 1 MB"):
+        ask_lines(server, lines_of(30_000_000, line=b"gpu,linux\n"))
+
+
+def test_a_text_beyond_all_measure_is_left(server: LoopbackServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "LARGEST_STREAM_BYTES", 5_000_000)
+    assert ask_lines(server, lines_of(4_000_000)).body.endswith(b"gpu one,linux\n")  # control
+    with pytest.raises(TooLargeError, match=r"the text is larger than 0\.005 GB"):
+        ask_lines(server, lines_of(30_000_000))
+    with pytest.raises(TooLargeError, match="the body is larger"):
+        ask_lines(server, endless(6_000_000, is_length_stated=True))
+
+
+def test_a_text_without_lines_is_left(server: LoopbackServer) -> None:
+    with pytest.raises(PayloadShapeError, match=r"/index\.csv: byte 0: a line of more than 65536 bytes"):
+        ask_lines(server, endless(50_000_000))
+    with pytest.raises(PayloadShapeError, match="byte 0: a line of more than 65536 bytes"):
+        ask_lines(server, bomb(50_000_000), night=Night(limits=replace(QUICK, read_s=10.0, stream_s=20.0)))
+
+
+def test_a_text_that_is_cut_off_is_no_text(server: LoopbackServer) -> None:
+    with pytest.raises(TransientFetchError, match="the compressed body is cut off"):
+        ask_lines(server, packed(TEXT, cut_bytes=9))
+    assert ask_lines(server, packed(TEXT, cut_bytes=9), packed(TEXT)).body == KEPT  # control: it heals
+
+
+def test_a_long_text_has_a_time_of_its_own(server: LoopbackServer) -> None:
+    slow = reply(TEXT, delay_s=0.25)
+    short = replace(QUICK, attempt_s=0.1, attempts=1)
+    assert ask_lines(server, slow, night=Night(limits=short)).body == KEPT
+    with pytest.raises(TransientFetchError, match="no whole answer within"):
+        ask_lines(server, slow, night=Night(limits=replace(short, stream_s=0.1)))
+
+
+def test_kept_lines_are_the_capture_and_come_back_unchanged(server: LoopbackServer, tmp_path: Path) -> None:
+    server.on("/index.csv", versioned(TEXT, '"v1"'))
+    request = Request("index", f"{server.url}/index.csv", keep_lines=KEEP)
+    asked, captures = module(source(server, requests=(request,))), Captures(tmp_path)
+    first, second = (
+        collect_payloads(asked, session=Night().session, night=NIGHT, captures=captures)[0] for _ in range(2)
+    )
+    assert (first.status, first.body) == (200, KEPT)
+    assert (second.status, second.body) == (304, KEPT)
+
+
+def test_what_follows_the_end_of_a_compressed_body_is_not_kept_in_memory() -> None:
+    body = exchange.Body("https://x.example/", "gzip", 1_000_000)
+    packed_text = gzip.compress(b"one") + gzip.compress(b"two")
+    for start in range(0, len(packed_text), 7):
+        body.add(packed_text[start : start + 7])
+    tracemalloc.start()
+    try:
+        for _ in range(2_000):
+            body.add(b"\0" * 10_000)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert body.end() == b"onetwo"
+
+
 # robots.txt
 
 
@@ -643,6 +756,84 @@ def test_a_key_with_a_line_break_is_refused_without_showing_it(server: LoopbackS
     with pytest.raises(MissingCredentialError, match="TEST_CLOUD_KEY holds characters") as caught:
         collect_payloads(module(keyed(server)), session=Night(TEST_CLOUD_KEY="ab\ncd").session, night=NIGHT)
     assert "cd" not in str(caught.value).replace("TEST_CLOUD_KEY", "")
+
+
+TEAM = "acme-team.42"
+
+
+def with_team(server: LoopbackServer, **changes: Any) -> Source:
+    request = Request("prices", f"{server.url}/teams/{{team}}/keyed?of={{team}}")
+    auth = Auth("TEST_CLOUD_KEY", "X-Api-Key", "Key {key}", (("team", "TEST_CLOUD_TEAM"),))
+    return source(server, requests=(), keyed_requests=(request,), auth=auth, **changes)
+
+
+def test_an_account_name_is_filled_in_and_stored_nowhere(server: LoopbackServer, tmp_path: Path) -> None:
+    server.on(f"/teams/{TEAM}/keyed", reply(b"prices"))
+    night = Night(TEST_CLOUD_KEY=KEY, TEST_CLOUD_TEAM=TEAM)
+    payloads = collect_payloads(
+        module(with_team(server)), session=night.session, night=NIGHT, captures=Captures(tmp_path)
+    )
+    assert server.paths() == [f"/teams/{TEAM}/keyed?of={TEAM}"]
+    assert payloads[0].url == f"{server.url}/teams/{{team}}/keyed?of={{team}}"
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"{team}" in stored
+    assert TEAM.encode() not in stored
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        reply(b"no", status=403),
+        reply(b"busy", status=503),
+        reply(b"gone", status=404),
+        redirect(f"/elsewhere/{TEAM}/x?y={TEAM}"),
+        redirect(f"https://other.example/{TEAM}"),
+        redirect(f"https://[{TEAM}/"),
+        hang(),
+        cut_short(b"{}"),
+        endless(5_000_000),
+    ],
+)
+def test_an_account_name_shows_in_no_error_and_no_log(
+    server: LoopbackServer, action: Action, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    server.on(f"/teams/{TEAM}/keyed", action)
+    night = Night(TEST_CLOUD_KEY=KEY, TEST_CLOUD_TEAM=TEAM)
+    with pytest.raises(FetchError) as caught:
+        collect_payloads(module(with_team(server)), session=night.session, night=NIGHT)
+    assert TEAM not in f"{caught.value} {caught.value!r} {caplog.text}"
+    assert server.paths()[0].startswith(f"/teams/{TEAM}/")  # control: it was asked with the name
+
+
+def test_a_redirect_within_an_account_is_followed(server: LoopbackServer) -> None:
+    server.on(f"/teams/{TEAM}/keyed", redirect(f"{server.url}/v2/teams/{TEAM}?of={TEAM}"))
+    server.on(f"/v2/teams/{TEAM}", reply(b"moved"))
+    night = Night(TEST_CLOUD_KEY=KEY, TEST_CLOUD_TEAM=TEAM)
+    payloads = collect_payloads(module(with_team(server)), session=night.session, night=NIGHT)
+    assert payloads[0].body == b"moved"
+    assert server.paths()[1] == f"/v2/teams/{TEAM}?of={TEAM}"
+
+
+@pytest.mark.parametrize(
+    ("team", "problem"),
+    [
+        (None, "TEST_CLOUD_TEAM is not set; the addresses of Test Cloud need it"),
+        (" ", "TEST_CLOUD_TEAM is not set"),
+        ("..", "TEST_CLOUD_TEAM holds what no account name has"),
+        ("a/b", "TEST_CLOUD_TEAM holds what no account name has"),
+        ("a b", "TEST_CLOUD_TEAM holds what no account name has"),
+        ("x" * 101, "TEST_CLOUD_TEAM holds what no account name has"),
+    ],
+)
+def test_an_account_name_that_is_missing_or_none_skips_the_source(
+    server: LoopbackServer, team: str | None, problem: str
+) -> None:
+    environ = {"TEST_CLOUD_KEY": KEY} | ({} if team is None else {"TEST_CLOUD_TEAM": team})
+    with pytest.raises(MissingCredentialError, match=problem) as caught:
+        collect_payloads(module(with_team(server)), session=Night(**environ).session, night=NIGHT)
+    assert not team or not team.strip(" .") or team not in str(caught.value)
+    assert server.asked == []
 
 
 def test_an_address_is_shown_without_its_secrets() -> None:
