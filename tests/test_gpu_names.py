@@ -46,14 +46,14 @@ def test_the_same_check_fails_for_a_wrong_key() -> None:
 
 def test_patterns_and_known_plan_names_agree() -> None:
     """A plan that is on the list is read alike by its family's pattern."""
-    from transforms.offers.gpu_names import _patterns
+    from transforms.offers.gpu_names import _patterns, squeezed_plan
 
     owners = dict(read("alias_context").select("context", "providers").iter_rows())
     seen, apart = 0, []
     for text, context in read("gpu_alias").select("gpu_text", "context").iter_rows():
         for provider in owners[context].split("|"):
             for pattern in _patterns().get(provider, ()):
-                found, known = pattern.read(text.casefold()), resolve_gpu(text, provider)
+                found, known = pattern.read(squeezed_plan(text.casefold())), resolve_gpu(text, provider)
                 if found is None or found.count is None:
                     continue
                 seen += 1
@@ -541,6 +541,87 @@ def test_a_plan_of_the_provider_wins_over_a_name_that_contradicts_it(
     assert set(match.candidates) == set(keys.split())
     assert match.count == (None if count is None else Decimal(count))
     assert set(match.contradicted) == set(contradicted.split())
+
+
+SPELLINGS = Path(__file__).parent / "gpu_spellings.csv"
+
+
+def _spellings() -> list[dict[str, str]]:
+    with SPELLINGS.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _misread(row: dict[str, str]) -> str | None:
+    """Returns how a row of the table is read otherwise than its expectation says."""
+    match = resolve_gpu(row["text"], row["provider"] or None)
+    meant = {key for key in row["expected_keys"].split("|") if key}
+    if set(match.candidates) != meant:
+        return f"{row['text']!r}: {meant} and not {match.candidates}"
+    count, share = (Decimal(row[name]) if row[name] else None for name in ("count", "fraction"))
+    if meant and (match.count, match.fraction) != (count, share):
+        return f"{row['text']!r}: {count}, {share} and not {match.count}, {match.fraction}"
+    return None
+
+
+def test_every_spelling_of_the_table_is_read_as_meant() -> None:
+    rows = _spellings()
+    assert [fault for row in rows if (fault := _misread(row))] == []
+    assert len(rows) > 800
+    assert {key for row in rows for key in row["expected_keys"].split("|") if key} <= GPUS
+    assert sum(not row["expected_keys"] for row in rows) > 130  # what is no GPU, or no one GPU
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("8x H100", {"count": "4"}),
+        ("8x H100", {"expected_keys": "H100-SXM5-80GB"}),  # too narrow
+        ("A100 80GB", {"expected_keys": A100.replace(" ", "|")}),  # too wide
+        ("0.5x A100 80GB", {"fraction": ""}),
+        ("1.5x A100", {"count": ""}),
+        ("H100 PCIe 5.0 x16", {"count": "16"}),
+        ("A100 highway", {"expected_keys": A100.replace(" ", "|")}),
+        ("L4", {"expected_keys": ""}),
+    ],
+)
+def test_a_wrong_expectation_fails_the_table(text: str, change: dict[str, str]) -> None:
+    row = {"text": text, "provider": "", "expected_keys": "", "count": "", "fraction": ""}
+    row |= next((found for found in _spellings() if found["text"] == text), {})
+    assert _misread({**row, **change})
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("RTX\u200b4090", "RTX4090-24GB"),  # of zero width
+        ("\u202aH100\u202c SXM", "H100-SXM5-80GB"),  # marks of direction
+        ("\u202e0904 XTR", ""),  # as written, from the left
+        ("\u200b", ""),
+        ("\x00H100\x00", ""),
+    ],
+)
+def test_signs_that_are_not_seen(text: str, keys: str) -> None:
+    assert set(resolve_gpu(text).candidates) == set(keys.split())
+
+
+WORDS = """8x x8 (8) nvidia h100 a100 80gb 81559MiB 40 gb pcie gen5 x16 sxm5 mig 1g.10gb 1/7 0.5 1.5x ( ) / + , and rtx
+    4090 6000 ada pro ti super laptop 英伟达 8卡 ½ × - _ gpu dual a10-12q a100dx-40c v5e-8 apple m2 ultra up to 1-8
+    corporation [ ] xeon gold 6248 50% of 24/7 dgx"""
+
+
+@given(
+    st.lists(st.sampled_from(WORDS.split()), max_size=14),
+    st.sampled_from(["", " ", "-", "_"]),
+    st.sampled_from([None, "gcp"]),
+)
+def test_words_of_names_in_any_order_give_sound_readings(
+    words: list[str], separator: str, provider: str | None
+) -> None:
+    match = resolve_gpu(separator.join(words), provider)
+    assert set(match.candidates) <= GPUS
+    assert match.fraction is None or 0 < match.fraction < 1
+    assert match.count is None or 1 <= match.count <= 1024 * 8
+    assert match.candidates or match.count is None
 
 
 SEPARATORS = st.sampled_from([" ", "-", "_", "  ", " / ", ", "])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transforms.offers.place_words import plain
 from transforms.offers.regions import NOT_KNOWN, NOWHERE, Place, region_frame, resolve_region
 from transforms.reference.tables import read
 
@@ -112,3 +116,85 @@ def test_any_text_gives_a_place(text: str, provider: str | None) -> None:
     place = resolve_region(text, provider)
     assert place.continent in {None, "AF", "AN", "AS", "EU", "NA", "OC", "SA"}
     assert place.is_known or place == NOT_KNOWN
+
+
+SPELLINGS = Path(__file__).parent / "region_spellings.csv"
+
+
+def _spellings() -> list[dict[str, str]]:
+    with SPELLINGS.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def _misread(row: dict[str, str]) -> str | None:
+    """Returns how a row of the table is read otherwise than its expectation says."""
+    found = resolve_region(row["text"], row["provider"] or None).region_key or ""
+    return (
+        None if found == row["expected_key"] else f"{row['text']!r}: {row['expected_key']!r}, not {found!r}"
+    )
+
+
+def test_every_spelling_of_the_table_is_read_as_meant() -> None:
+    rows = _spellings()
+    assert [fault for row in rows if (fault := _misread(row))] == []
+    assert len(rows) > 300
+    assert {row["expected_key"] for row in rows} - {""} <= set(read("region")["region_key"])
+    assert sum(not row["expected_key"] for row in rows) > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "wrong"),
+    [
+        ("Paris, TX", "", "fr-par"),
+        ("Ontario, CA", "", "us-ca"),
+        ("California, CA", "", "ca"),
+        ("Georgia", "", "ge"),
+        ("FRA1", "somebody", "de-fra"),
+        ("Leipzig, Germany", "", ""),
+    ],
+)
+def test_a_wrong_expectation_fails_the_table(text: str, provider: str, wrong: str) -> None:
+    assert _misread({"text": text, "provider": provider, "expected_key": wrong})
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Leipzig, DE", Place("de", "DE", "EU", is_eu=True)),
+        ("Zurich (ZRH1)", Place("ch-zrh", "CH", "EU", is_eu=False)),
+        ("Oslo, Norway", Place("no-osl", "NO", "EU", is_eu=False)),
+        ("EU-West / Paris", PARIS),
+        ("us-east-1", Place("us", "US", "NA", is_eu=False)),  # of several providers, in several places
+        ("\u202eynamreG", NOT_KNOWN),
+    ],
+)
+def test_a_place_in_words_has_country_and_continent(text: str, place: Place) -> None:
+    assert resolve_region(text) == place
+
+
+def test_the_words_of_other_providers_are_not_asked_for_a_named_one() -> None:
+    assert resolve_region("eastus2") == resolve_region("eastus2", "azure")
+    assert resolve_region("eastus2", "nobody") == NOT_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "spelt"),
+    [
+        ("São_Paulo", "sao paulo"),
+        ("Île-de-France", "ile de france"),
+        ("TROMSØ", "tromso"),
+        ("대한민국", "대한민국"),
+    ],
+)
+def test_plain_spelling(text: str, spelt: str) -> None:
+    assert plain(text) == spelt
+
+
+PARTS = "Germany DE Frankfurt CA Ontario US TX Paris Georgia EU Asia 中国 🇩🇪 🇺🇸 fra1 zone-1 moon NYC Berlin"
+
+
+@given(st.lists(st.sampled_from(PARTS.split()), max_size=8), st.sampled_from([", ", " ", "/", " (", "-"]))
+def test_names_of_places_in_any_order_give_a_place_of_the_table(parts: list[str], separator: str) -> None:
+    place = resolve_region(separator.join(parts), "nobody")
+    assert place in (NOT_KNOWN, NOWHERE) or place.region_key in set(read("region")["region_key"])
+    assert place.country is None or place.continent is not None

@@ -84,13 +84,15 @@ def cards() -> dict[str, Card]:
     return found
 
 
-# How one family is also written. The left side is matched against the family, the right side is a spelling of it.
+# How one family is also written. The left side is matched against the family or the key, the right side is a spelling.
 SPELLINGS = (
     (r"(?:rtx|gtx)(\d{4}(?:ti|s|tis|d)?)", r"\1"),
     (r"(.+)tis", r"\1sti"),
     (r"rtx(a\d{4})", r"\1"),
     (r"rtx(\d{4})ada", r"\1ada"),
     (r"rtx(\d{4})ada", r"rtxada\1"),
+    (r"rtx(\d{4})ada", r"ada\1"),
+    (r"rtx(\d{4})ada", r"adartx\1"),
     (r"rtx(\d{4})ada", r"rtxa\1ada"),  # often written for the Ada card, though A marks the Ampere one
     (r"rtx(a\d000)", r"rtx\1ada"),
     (r"rtx(\d{4})ada", r"a\1ada"),
@@ -108,7 +110,7 @@ SPELLINGS = (
     (r"rx(\d{4}(?:xtx|xt|gre))", r"\1"),
     (r"arc(a770|b580)", r"\1"),
     (r"arcpro(b\d0)", r"pro\1"),
-    (r"h20", r"h203e"),
+    (r"h20-141gb", r"h203e"),
     (r"gaudi1", r"gaudi"),
     (r"trainium1", r"trainium"),
     (r"inferentia1", r"inferentia"),
@@ -120,6 +122,9 @@ SPELLINGS = (
     (r"ascend(910[bc])", r"\1"),
     (r"jetsonorin", r"jetsonagxorin"),
     (r"gb10", r"dgxspark"),
+    (r"apple(m\d(?:pro|max|ultra)?)\d{1,2}c", r"apple\1"),
+    (r"tpuv(\d)e", r"tpuv\1lite"),  # how the driver prints it
+    (r"tpuv(\d)e", r"tpuv\1litepodslice"),
 )
 # A spelling that counts for a family only where memory or generation leave nothing else: RTX 6000 with 96 GB.
 LAST_SPELLINGS = ((r"rtxpro(\d{4})", r"rtx\1"),)
@@ -128,7 +133,7 @@ LAST_SPELLINGS = ((r"rtxpro(\d{4})", r"rtx\1"),)
 @lru_cache
 def spellings() -> dict[str, tuple[str, ...]]:
     """Returns the keys that each squeezed spelling can stand for."""
-    return _spelt((r".+", r"\g<0>"), *SPELLINGS)
+    return _spelt((r"[^-]+", r"\g<0>"), *SPELLINGS)
 
 
 @lru_cache
@@ -141,6 +146,7 @@ def _spelt(*ways: tuple[str, str]) -> dict[str, tuple[str, ...]]:
     names: dict[str, set[str]] = {}
     for card in cards().values():
         for pattern, other in ways:
-            if found := re.fullmatch(pattern, card.family):
+            found = re.fullmatch(pattern, card.family) or re.fullmatch(pattern, card.key.casefold())
+            if found:
                 names.setdefault(found.expand(other), set()).add(card.key)
     return {name: tuple(sorted(keys)) for name, keys in names.items()}

@@ -1,14 +1,12 @@
 """Reads a GPU name that is on no list: family, memory, form factor, edition, count and share, each as a word.
 
-The families come from gpu.csv; what is written here is how names are spelt, not which GPUs exist.
+The families come from gpu.csv, the other words from `gpu_words`; here they are put together.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -22,74 +20,37 @@ from transforms.offers.gpu_cards import (
     of_memory,
     spellings,
 )
+from transforms.offers.gpu_slices import cut_of, of_board, share_of
+from transforms.offers.gpu_words import Words, clean, is_of_laptop, names_no_card, small, words_of
 
-SLICE_TOLERANCE = 0.08  # MIG profiles round their memory: B300 1g.34gb is 33.5 of 268 GiB
-MOST_GPUS = 1024
+MACHINE_GPUS = (8, 4)  # of a DGX or HGX machine, whose memory is printed as one number
 
-
-TRADEMARK = re.compile(r"[®™©]|\((?:r|tm|c)\)", re.IGNORECASE)
-DENIAL = re.compile(
-    r"\b(?:not|no|non|without|except|instead|equivalent|comparable|similar|than|vs|versus|like)\b"
-)
-PROFILE = re.compile(r"(?<![a-z0-9])(\d)g\.(\d{1,3})gb(?![a-z0-9])")
-VGPU_PROFILE = re.compile(r"(?<=[a-z0-9])-(\d{1,3})q(?![a-z0-9])")  # A40-8Q is 8 GB of an A40
-SHARE = re.compile(r"(?<![\d.])(\d{1,2})/(\d{1,2})(?![\d.])")
-AMOUNTS = (
-    re.compile(r"^\s*(\d{1,2}/[1-9]\d?)\s?x?[\s\-]?(?=[a-z]|\d{4})"),  # 1/2 H100, 1/2x H100
-    re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})\s?x[\s\-]?(?=[a-z]|\d{4})"),  # 0.5x A100
-    re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})[\s\-]?gpus?\b"),  # 0.5 GPU
-    re.compile(r"(?<=[\sa-z0-9])[x*:]\s?(0?\.\d{1,4})(?![a-z0-9.])"),  # a100 x 0.5, h100:0.5
-    re.compile(  # half an H100; half height is no amount
-        r"\b(half|quarter)[\s\-]+(?:(?:an?|of)\s+)*(?=(?:nvidia|amd|tesla|geforce|rtx|gpu)\b|[a-z]{0,3}\d)"
-    ),
-)
-WORDS_OF_SHARE = {"half": "1/2", "quarter": "1/4"}
-SLICE = re.compile(r"\b(?:mig|vgpu|slice|sliced|fraction|fractional|partition)\b")
-WITHOUT_LINK = re.compile(r"\b(?:no|non|without)[\s-]+(?:nvlink|nvswitch|infiniband|ib|sxm|bridge)\b")
-COUNTS = (
-    re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?x[\s_\-]?(?!large)(?=[a-z])"),  # 8xh100, 8 x h100, not 8xlarge
-    re.compile(r"(?<![a-z0-9.])(\d{1,3})\s?x\s?(?=(?:\d{4}|nvidia|amd)\b)"),  # 4x3090
-    re.compile(r"(?<![a-z0-9.])(\d{1,3})x(?![a-z0-9])"),  # a100.8x
-    re.compile(r"(?<=[a-z0-9])x(\d{1,2})(?![a-z0-9])"),  # h100x8
-    re.compile(r"(?<![a-z0-9])x\s?(\d{1,3})(?![a-z0-9])"),  # h100 x 8
-    re.compile(r"[*:]\s?(\d{1,3})(?![a-z0-9.])"),  # 4090 * 4, h100:4
-    re.compile(r"(?<![a-z0-9.])(\d{1,3})[\s\-]?(?:gpus?|cards?)\b"),  # 8 gpus
-    re.compile(r"^(\d{1,2})(?=[a-z]{1,6}\d)"),  # 8h100.80s.176v
-)
-MEMORY = re.compile(r"(?<![a-z0-9.])(\d{1,4})\s?(gib|gb|g)(?![a-z0-9])")
-# Words that say that a memory can be the machine's; so does a plus sign behind it.
-HOST = re.compile(r"(?<![a-z])(?:v?cpus?|ram|ssd|nvme|hdd|disk|storage|ddr\d)(?![a-z0-9])|¦\s*\+")
 MIXED = re.compile(
     r"[+,;&]|\b(?:and|plus|with)\b"
 )  # joins the cards of one machine; "/" and "or" say a choice
 GENERATIONS = frozenset(
     {"kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell"}
 )
-FORM = (
-    (re.compile(r"(?<![a-z])(?:sxm\s?\d?|hgx|dgx(?!\s?spark)|mega)(?![a-z0-9])"), "SXM"),
-    (re.compile(r"(?<![a-z])pcie?(?:\s?gen\s?\d|\s?[345](?:\.0)?)?(?![a-z0-9])"), "PCIE"),
-    (re.compile(r"(?<![a-z])nvl(?![a-z0-9])"), "NVL"),
-    (re.compile(r"(?<![a-z])oam(?![a-z0-9])"), "OAM"),
-    (re.compile(r"(?<![a-z])fhhl(?![a-z0-9])"), "FHHL"),
-)
-EDITION = (
-    (re.compile(r"(?<![a-z])max\s?-?\s?q(?![a-z0-9])"), "MAXQ"),
-    (re.compile(r"(?<![a-z])(?:server|se|bse)(?![a-z0-9])"), "SE"),
-    (re.compile(r"(?<![a-z])(?:workstation|ws|we|wk)(?![a-z0-9])"), "WS"),
-    (re.compile(r"(?<![a-z])sff(?![a-z0-9])"), "SFF"),
-)
-RACK = re.compile(r"(?<![a-z])nvl\s?-?(?:72|36|144)(?![a-z0-9])")
-MEMORY_TYPE = re.compile(r"(?<![a-z])(?:hbm\d?e?|gddr\dx?)(?![a-z0-9])")
-DRESSING = re.compile(r"(?<![a-z])(?:nvlink|nvswitch|infinityfabric)(?![a-z0-9])")
-LONE_X = re.compile(r"(?<![a-z0-9])x(?![a-z0-9])")
-BARRIER = " ¦ "  # words on both sides of a removed memory or count are not one name
-MODDED = re.compile(r"\bmod(?:ded|ified)?\b")
-TOKEN = re.compile(r"\d+|[a-z]+|[^\sa-z\d_\-.,;:()/+|\[\]]")
+TOKEN = re.compile(r"\d+|[a-z]+|[^\sa-z\d_\-.,;:()/+|\[\]=]")
+VARIANTS = frozenset({"ti", "super", "xt", "xtx", "gre"})  # behind a family that has none: another card
+BRACKETED = re.compile(r"[(\[]\s?(\d{1,2})\s?[)\]]")  # H100 (8); RTX 3060 (12)
+TPU_TYPE = re.compile(r"(?<![a-z0-9.])(tpu[\s\-]?)?v(\d)(e|p|litepod)?-(\d{1,4})(?![a-z0-9])")
+CORES = re.compile(r"\b(\d{1,2})[\s\-]?cores?(?:\s+gpu)?\b")  # of an Apple chip, which has one GPU
 
 # Cards whose edition is always part of their name; the plain name means another card.
 NAMED_EDITIONS = ("SFF", "FHHL")
 # Families whose name is so short that other words must be plain for it to count.
-WEAK = re.compile(r"[a-z]{1,2}\d{1,2}|\d{3,4}[a-z]{0,4}|(?:a770|b580|[np]\d{3}|pro\w+|rubin|gaudi)")
+WEAK = re.compile(r"[a-z]{1,2}\d{1,2}|t4g|\d{3,4}[a-z]{0,4}|(?:a770|b580|[np]\d{3}|pro\w+|rubin|gaudi)")
+# Families that are not clear beside strange words, unless something else tells of a card.
+SHORT = re.compile(r"[a-z]{1,2}\d{2,3}[a-z]{0,2}")
+BRANDS = frozenset(
+    {"tesla", "quadro", "geforce", "instinct", "radeon"}
+)  # A T4 that is a Tesla is no tax form
+OF_A_CARD = re.compile(
+    r"\b(?:nvidia|amd|intel|google|aws|habana|huawei|tesla|quadro|geforce|instinct|radeon|gpus?|cards?|hgx|dgx|vram"
+    r"|volta|turing|ampere|hopper|blackwell)\b"
+)
+STRANGE = re.compile(r"(?<!\S)[a-z]{3,}(?![^\s,;:.)])")
 
 PLAIN_WORDS = frozenset(
     re.findall(
@@ -99,9 +60,23 @@ PLAIN_WORDS = frozenset(
         demand spot dedicated serverless virtual machine with and or the of for x memory vram ram blackwell hopper
         ampere ada lovelace turing volta pascal grace superchip edition data center datacenter pod pods node nodes
         single multi cluster preemptible reserved secure community cpu interruptible per hour a an r tm mod modded
-        g gb new compute ¦""",
+        g gb new compute grid server servers infiniband ethernet system systems baseboard chip chips price pricing
+        hourly monthly from only available ¦""",
     )
 )
+# Words of plans that say nothing of a card, and nothing against it but beside the shortest names.
+PLAN_WORDS = PLAIN_WORDS | {
+    "pro",
+    "premium",
+    "standard",
+    "basic",
+    "small",
+    "medium",
+    "large",
+    "series",
+    "plan",
+    "family",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +98,19 @@ NOTHING = Reading(candidates=())
 REFUSED = Reading(candidates=(), is_refused=True)
 
 
-def form_of(text: str | None) -> str | None:
-    """Returns SXM, PCIE, NVL, OAM or FHHL as named in a form factor text; None when it names none or two."""
-    named = {form for pattern, form in FORM if pattern.search((text or "").casefold().replace("_", " "))}
-    return named.pop() if len(named) == 1 else None
+@dataclass(frozen=True, slots=True)
+class Families:
+    """The spellings of families in a text and the words left over.
+
+    `number` stands alone right behind one. `is_branded` tells that a brand stands right before one, `is_other` that a
+    word behind one makes it another card.
+    """
+
+    names: tuple[str, ...]
+    rest: tuple[str, ...]
+    number: str | None = None
+    is_branded: bool = False
+    is_other: bool = False
 
 
 @lru_cache
@@ -135,28 +119,33 @@ def _beginnings() -> frozenset[str]:
     return frozenset(name[:size] for name in spellings() for size in range(1, len(name) + 1))
 
 
-def _take(pattern: re.Pattern[str], text: str) -> tuple[re.Match[str] | None, str]:
-    """Returns the first match, and the text with a space in its place."""
-    found = pattern.search(text)
-    if not found:
-        return None, text
-    return found, f"{text[: found.start()]} {text[found.end() :]}"
+@lru_cache
+def _marks() -> frozenset[str]:
+    """Returns the words of which every name of a card has one: a number, or the beginning of a name without any."""
+    numbers = {word for name in spellings() for word in TOKEN.findall(name) if word.isdigit()}
+    names = [name for name in spellings() if name.isalpha()]
+    return frozenset(numbers | {name[:size] for name in names for size in range(3, len(name) + 1)})
 
 
-def _families(text: str) -> tuple[list[str], list[str]]:
-    """Returns the spellings of families in the text, longest first at each place, and the words left over."""
+def _families(text: str) -> Families:
+    """Returns the families in the text, longest first at each place."""
     tokens = [(found[0], found.start(), found.end()) for found in TOKEN.finditer(text)]
     names: list[str] = []
     rest: list[str] = []
+    number, is_branded, is_other = None, False, False
     at = 0
     while at < len(tokens):
         name, size = _family_at(tokens, at)
         if name:
             names.append(name)
+            behind, beyond = ([token for token, _, _ in tokens[at + size : at + size + 2]] + [""] * 2)[:2]
+            number = behind if behind.isdigit() and not beyond.isalnum() else number
+            is_branded |= at > 0 and tokens[at - 1][0] in BRANDS
+            is_other |= _is_variant(name, behind)
         else:
             rest.append(tokens[at][0])
         at += size
-    return names, rest
+    return Families(tuple(names), tuple(rest), number, is_branded, is_other)
 
 
 def _family_at(tokens: list[tuple[str, int, int]], at: int) -> tuple[str | None, int]:
@@ -166,7 +155,10 @@ def _family_at(tokens: list[tuple[str, int, int]], at: int) -> tuple[str | None,
         return best
     name = ""
     for end in range(at, len(tokens)):
-        name += "s" if tokens[end][0] == "super" else tokens[end][0]
+        token = tokens[end][0]
+        if end > at and _are_two_numbers(tokens[end - 1][0], token):
+            break
+        name += "s" if token == "super" else token
         if name not in _beginnings():
             break
         is_word_end = end + 1 == len(tokens) or tokens[end][2] != tokens[end + 1][1]
@@ -175,14 +167,16 @@ def _family_at(tokens: list[tuple[str, int, int]], at: int) -> tuple[str | None,
     return best
 
 
-def _taken_all(patterns: Iterable[tuple[re.Pattern[str], str]], text: str) -> tuple[list[str], str]:
-    """Returns the labels of the patterns that the text holds, and the text without them."""
-    labels = []
-    for pattern, label in patterns:
-        found, text = _take(pattern, text)
-        if found:
-            labels.append(label)
-    return labels, text
+def _is_variant(name: str, word: str) -> bool:
+    """Returns whether a word behind a family makes it another card: RTX 4090 Ti, RTX 4080 D, RTX 5090 D V2."""
+    return (
+        word in VARIANTS or (word == "d" and name[-4:].isdigit()) or (word == "v" and name.endswith("090d"))
+    )
+
+
+def _are_two_numbers(one: str, other: str) -> bool:
+    """Returns whether two words are numbers that are not one name: RTX 40 90, 208.0; H20-3e is one."""
+    return one.isdigit() and other.isdigit() and (len(one) > 2 or len(other) > 1)
 
 
 @lru_cache(maxsize=50_000)
@@ -196,49 +190,95 @@ def read_name(name: str, memory_gib: float | None = None) -> Reading:
         name: the text, as the source wrote it.
         memory_gib: memory of one GPU where it is stated beside the name; the name's own goes before it.
     """
-    text = _clean(name)
-    if DENIAL.search(text):
+    text = small(name)
+    if _marks().isdisjoint(TOKEN.findall(text)) or names_no_card(text := clean(text)):
         return NOTHING
     if _is_mixed(text):
         return REFUSED
-    profile, text = _take(PROFILE, text)
-    vgpu, text = _take(VGPU_PROFILE, text)
-    amount, text = _amount(text)
-    part, text = _take(SHARE, text)
-    is_slice = bool(profile or vgpu or part or SLICE.search(text)) or amount is not None
-    is_rack, text = _take(RACK, SLICE.sub(" ", text))
-    sizes = [(float(found[1]), str(found[2])) for found in MEMORY.finditer(text)]
-    count, text = _count(MEMORY.sub(BARRIER, text))
-    kind, text = _take(MEMORY_TYPE, LONE_X.sub(BARRIER, text))
-    forms, text = _taken_all(FORM, text)
-    editions, plain = _taken_all(EDITION, text)
-    names, rest = _families(DRESSING.sub(" ", plain))
-    if not names or (_is_weak(names) and not set(rest) <= PLAIN_WORDS):
+    if found := _apple(text) or _tpu(text):
+        return found
+    words = words_of(text)
+    families = _families(words.plain)
+    if not families.names or _is_doubtful(families, words, text):
         return NOTHING
-    family, others = _of_generation(names, GENERATIONS.intersection(rest))
-    if is_rack:
-        family += [card for card in cards().values() if card.family in {f"g{name}" for name in names}]
-    choice = _of_form(family, forms, editions)
-    if kind:
-        choice = [card for card in choice if card.memory_type == kind[0]] or choice
-    usual = [card for card in choice if card.is_modified == bool(MODDED.search(text))] or choice
-    memories = [size for size, _ in sizes]
-    if is_slice:
-        size = float(profile[2]) if profile else float(vgpu[1]) if vgpu else None
-        share = amount if amount is not None else _fraction(part)
-        count = count or (None if amount is None else Decimal(1))
-        return _slice(choice if memories else usual, count, profile, share, memories, size)
-    told = [*memories, *(size / int(count) for size in memories if count)]
+    if families.is_other or is_of_laptop(text):
+        return REFUSED
+    return _of_families(families, _with_bare_numbers(families, words), memory_gib)
+
+
+def _of_families(families: Families, words: Words, memory_gib: float | None) -> Reading:
+    """Returns the cards of the families that the other words of the name leave."""
+    family, others = _of_generation(families)
+    if words.is_rack:
+        family += [
+            card for card in cards().values() if card.family in {f"g{name}" for name in families.names}
+        ]
+    choice = _of_form(family, words)
+    if not choice:
+        return REFUSED
+    usual = [card for card in choice if card.is_modified == words.is_modified] or choice
+    if words.is_slice:
+        return _slice(choice if words.sizes else usual, words)
+    if either := [card for size in words.choices for card in of_memory(choice, [size])]:
+        return _whole(either, words.count, [])
+    memories = [size for size, _ in words.sizes]
+    told = [*memories, *_shares_of_machine(words)]
     beside = told if memory_gib is None else [*told, memory_gib]
-    kept = of_memory(choice, beside) or of_memory(_of_form(others, forms, editions), beside)
-    if not kept and any(_is_of_card(*size) for size in sizes) and not HOST.search(text):
+    kept = of_memory(choice, beside) or of_memory(_of_form(others, words), beside)
+    if kept and all(card.is_modified for card in kept) and words.count:
+        kept = [*kept, *of_memory(usual, told[len(memories) :])]  # 2x RTX 4090 48GB: each, or both together
+    if not kept and any(_is_of_card(*size) for size in words.sizes) and not words.has_host:
         kept, usual = _against_memory(family, choice, told), []
-    return _whole(kept or usual, count, memories)
+    return _whole(kept or usual, words.count, memories)
+
+
+def _shares_of_machine(words: Words) -> list[float]:
+    """Returns what one GPU has where a stated memory is that of all of them."""
+    counts = [float(words.count)] if words.count else list(MACHINE_GPUS) if words.is_machine else []
+    return [size / count for size, _ in words.sizes for count in counts]
+
+
+def _is_doubtful(families: Families, words: Words, text: str) -> bool:
+    """Returns whether short names stand among words that need not be about a card: T4 tax form, A100 highway."""
+    if families.is_branded:
+        return False
+    if all(WEAK.fullmatch(name) for name in families.names):
+        plain = PLAN_WORDS if words.count or OF_A_CARD.search(text) else PLAIN_WORDS
+        return not all(word in plain or _is_size(word, families) for word in families.rest)
+    if not all(SHORT.fullmatch(name) for name in families.names):
+        return False
+    is_told = (
+        words.sizes or words.count or words.forms or words.is_slice or words.memory_type or words.is_rack
+    )
+    if is_told or OF_A_CARD.search(text) or any(word.isdigit() for word in families.rest):
+        return False
+    return any(word not in PLAN_WORDS for word in STRANGE.findall(words.plain) if word not in families.names)
+
+
+def _is_size(word: str | None, families: Families) -> bool:
+    """Returns whether a number without a unit is the memory of a card of the families."""
+    sizes = {cards()[key].vram_gb for name in families.names for key in spellings()[name]}
+    return word is not None and word.isdigit() and float(word) in sizes
+
+
+def _with_bare_numbers(families: Families, words: Words) -> Words:
+    """Returns the words with the memory that stands without its unit, and the count that stands in brackets."""
+    if _is_size(families.number, families) and not words.sizes:
+        words = replace(words, sizes=((float(families.number or 0), ""),))
+    bracketed = BRACKETED.search(words.plain) if words.count is None else None
+    if bracketed and int(bracketed[1]) and not _is_size(bracketed[1], families):
+        words = replace(words, count=Decimal(bracketed[1]))
+    return words
 
 
 def _is_of_card(size: float, unit: str) -> bool:
     """Returns whether a stated size is meant as memory of a card: a lone g and what no card has can be the host's."""
-    return unit != "g" and size <= max(card.vram_gb for card in cards().values())
+    return unit != "g" and size <= _largest_memory()
+
+
+@lru_cache
+def _largest_memory() -> float:
+    return max(card.vram_gb for card in cards().values())
 
 
 def _against_memory(family: list[Card], choice: list[Card], told: list[float]) -> list[Card]:
@@ -253,12 +293,6 @@ def _against_memory(family: list[Card], choice: list[Card], told: list[float]) -
     return [*choice, *other_form] if other_form else []
 
 
-def _clean(name: str) -> str:
-    """Returns the name in plain small letters, without trademarks and links that it denies."""
-    text = unicodedata.normalize("NFKC", TRADEMARK.sub(" ", name)).casefold()
-    return WITHOUT_LINK.sub(" ", text.replace("×", "x").replace("_", " ").replace("\u2044", "/"))
-
-
 def _is_mixed(text: str) -> bool:
     """Returns whether the text joins cards that are not alike, or states several counts of cards."""
     if not MIXED.search(text):
@@ -269,27 +303,42 @@ def _is_mixed(text: str) -> bool:
     return is_apart or sum(reading.count is not None for reading in readings) > 1
 
 
-def _amount(text: str) -> tuple[Fraction | None, str]:
-    """Returns how much of one GPU the text is about, and the text without it; None when it does not say so."""
-    for pattern in AMOUNTS:
-        found, left = _take(pattern, text)
-        if found:
-            return Fraction(WORDS_OF_SHARE.get(found[1], found[1])), left
-    return None, text
+def _apple(text: str) -> Reading | None:
+    """Returns the Apple chips of a name; the number of GPU cores tells two of one name apart."""
+    if "apple" not in text:
+        return None
+    cores, left = CORES.search(text), CORES.sub(" ¦ ", text)
+    words = words_of(left)
+    names = _families(words.plain).names
+    keys = sorted({key for name in names for key in spellings()[name]})
+    exact = [key for key in keys if cores and f"-{cores[1]}C-" in key] or keys
+    own = of_memory([cards()[key] for key in exact], [size for size, _ in words.sizes])
+    return Reading(tuple(card.key for card in own) or tuple(exact), count=words.count) if keys else None
 
 
-def _fraction(part: re.Match[str] | None) -> Fraction | None:
-    return Fraction(int(part[1]), int(part[2])) if part and int(part[2]) else None
+def _tpu(text: str) -> Reading | None:
+    """Returns the TPU of an accelerator type such as v5litepod-16 or TPU v4-128, and how many chips it has.
+
+    The number is of chips where the name of the version ends in e, else of cores, of which a chip has two.
+    """
+    found = TPU_TYPE.search(text)
+    if found is None or not (found[1] or found[3]):
+        return None
+    keys = spellings().get(f"tpuv{found[2]}{found[3] or ''}", ())
+    chips = Fraction(int(found[4]), 2 if found[3] in (None, "p") else 1)
+    is_all = not words_of(TPU_TYPE.sub(" ", text)).count and chips.denominator == 1 and chips
+    return Reading(keys, count=Decimal(chips.numerator) if is_all else None) if keys else None
 
 
-def _of_generation(names: list[str], generations: frozenset[str]) -> tuple[list[Card], list[Card]]:
+def _of_generation(families: Families) -> tuple[list[Card], list[Card]]:
     """Returns the cards of the families, and those that the names can mean where memory leaves nothing else.
 
     A generation beside one family decides: RTX 6000 Blackwell is none of the older cards of that number.
     """
-    family = [cards()[key] for key in sorted({key for name in names for key in spellings()[name]})]
-    others = [cards()[key] for name in names for key in last_spellings().get(name, ())]
-    if len(set(names)) > 1 or not generations:
+    generations = GENERATIONS.intersection(families.rest)
+    family = [cards()[key] for key in sorted({key for name in families.names for key in spellings()[name]})]
+    others = [cards()[key] for name in families.names for key in last_spellings().get(name, ())]
+    if len(set(families.names)) > 1 or not generations:
         return family, others
     kept = [
         [card for card in choice if any(word in card.architecture for word in generations)]
@@ -308,100 +357,49 @@ def _whole(choice: list[Card], count: Decimal | None, memories: list[float]) -> 
     return Reading(tuple(sorted({card.key for card in choice})), count=count, memory_gib=own)
 
 
-def _is_weak(names: list[str]) -> bool:
-    return all(WEAK.fullmatch(name) for name in names)
+def _of_form(choice: list[Card], words: Words) -> list[Card]:
+    """Returns the cards of the stated form factor, edition and memory type; one that no card has says nothing.
 
-
-def _count(text: str) -> tuple[Decimal | None, str]:
-    for pattern in COUNTS:
-        found = pattern.search(text)
-        if found and 1 <= int(found[1]) <= MOST_GPUS:
-            return Decimal(found[1]), f"{text[: found.start()]}{BARRIER}{text[found.end() :]}"
-    return None, text
-
-
-def _of_form(choice: list[Card], forms: list[str], editions: list[str]) -> list[Card]:
-    """Returns the cards of the stated form factor and edition; one that no card has says nothing."""
-    if len(forms) == 1:
-        named = [card for card in choice if card.form == forms[0]]
-        if not named and forms == ["PCIE"]:
+    Max-Q is an edition of few families; of the others it is a chip of laptops, and no card stays.
+    """
+    if len(words.forms) == 1:
+        named = [card for card in choice if card.form == words.forms[0]]
+        if not named and words.forms == ("PCIE",):
             named = [card for card in choice if card.form == "NVL"]  # H200 NVL is the PCIe card
         choice = named or choice
-    if editions:
-        return [card for card in choice if card.edition == editions[0]] or choice
-    unmarked = {*forms, ""}
-    return [
-        card for card in choice if not {card.edition, card.form} & set(NAMED_EDITIONS) - unmarked
-    ] or choice
+    if words.editions:
+        named = [card for card in choice if card.edition == words.editions[0]]
+        choice = named if named or words.editions[0] == "MAXQ" else choice
+    else:
+        unmarked = {*words.forms, ""}
+        choice = [
+            card for card in choice if not {card.edition, card.form} & set(NAMED_EDITIONS) - unmarked
+        ] or choice
+    return [card for card in choice if card.memory_type == words.memory_type] or choice
 
 
-def _slice(
-    choice: list[Card],
-    count: Decimal | None,
-    profile: re.Match[str] | None,
-    share: Fraction | None,
-    memories: list[float],
-    part: float | None,
-) -> Reading:
+def _slice(choice: list[Card], words: Words) -> Reading:
     """Returns the cards that can be cut into the stated slice, its share and its memory.
 
-    Memory that is that of a whole card names the card. `part` is the memory that a profile names; without one,
-    memory that no whole card has is that of the slice.
+    Memory that is that of a whole card names the card. A profile names the memory of the slice; without one, memory
+    that no whole card has is that of the slice.
     """
+    profile = words.profile
+    memories = [size for size, _ in words.sizes]
     whole = of_memory(choice, memories)
     choice = whole or choice
+    part = profile.memory_gb if profile else None
     memory = part if part is not None or whole else next(iter(memories), None)
-    if memory is not None and not profile and of_memory(choice, [memory]):
-        return _whole(of_memory(choice, [memory]), count, [memory])
-    choice = _cut(choice, profile, memory)
+    is_mig = profile is not None and profile.slices is not None
+    choice = of_board(choice, profile)
+    if memory is not None and not is_mig and (full := of_memory(choice, [memory])):
+        return _whole(full, words.count, [memory])
+    choice = cut_of(choice, profile, memory)
+    share = share_of(choice, profile, words.amount or words.part, memory)
     return Reading(
         tuple(sorted(card.key for card in choice)),
-        count=count,
-        share=_share_of(choice, profile, share, memory),
-        is_slice=True,
+        count=words.count,
+        share=share if share != 1 else None,
+        is_slice=share != 1,
         memory_gib=None if memory is None else Decimal(str(memory)),
     )
-
-
-# Eighths of the memory that a MIG profile of N compute slices has. Source: NVIDIA MIG User Guide.
-PROFILE_EIGHTHS = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
-
-
-def _cut(choice: list[Card], profile: re.Match[str] | None, memory: float | None) -> list[Card]:
-    """Returns the cards of which a slice can have this memory: its profile's share, else whole eighths."""
-    if memory is None:
-        return choice
-    eighths = {card.key: memory * 8 / card.vram_gb for card in choice}
-    if profile:
-        slices = int(profile[1])
-        usual = {float(PROFILE_EIGHTHS.get(slices, 0)), slices * 2.0}
-        fitting = [
-            card for card in choice if min(abs(eighths[card.key] - part) for part in usual) < SLICE_TOLERANCE
-        ]
-        if fitting:
-            return fitting
-    return [card for card in choice if _is_whole(eighths[card.key])] or choice
-
-
-def _is_whole(number: float) -> bool:
-    return number >= 0.5 and abs(number - round(number)) <= SLICE_TOLERANCE
-
-
-def _share_of(
-    choice: list[Card], profile: re.Match[str] | None, share: Fraction | None, memory: float | None
-) -> Fraction | None:
-    """Returns the share of one GPU.
-
-    A MIG profile Ng.MMgb has N of 7 compute slices; cards that are cut in four (A30, RTX PRO 6000) show it by their
-    memory, which is N quarters. Source: NVIDIA MIG User Guide, supported profiles.
-    """
-    if share is not None and 0 < share < 1:
-        return share
-    sizes = {card.vram_gb for card in choice}
-    if len(sizes) != 1 or memory is None:
-        return None
-    by_memory = Fraction(int(memory), int(sizes.pop()))
-    if profile is None:
-        return by_memory if by_memory < 1 else None
-    quarters = Fraction(int(profile[1]), 4)
-    return quarters if by_memory == quarters and quarters < 1 else Fraction(int(profile[1]), 7)

@@ -19,7 +19,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from transforms.offers.gpu_cards import cards, memory_fits, of_memory
-from transforms.offers.gpu_grammar import Reading, form_of, read_name
+from transforms.offers.gpu_grammar import Reading, read_name
+from transforms.offers.gpu_words import form_of
 from transforms.reference.tables import read
 
 EVERYBODY = "*"
@@ -31,8 +32,8 @@ class GpuMatch:
     """What a spelling means.
 
     `candidates` are gpu keys: one when certain, several when ambiguous, none when unknown. `count` is of whole
-    cards or of slices, None when the name does not say it. `fraction` is the share of one GPU that a slice is, None
-    where the name of a slice does not say it.
+    cards or of slices, 1.5 where the name says so, None where it does not say it. `fraction` is the share of one GPU
+    that a slice is, None where the name of a slice does not say it.
     `memory_gib` is the memory of one GPU, or of the slice, where the name states it. `contradicted` are the keys that
     the printed name alone would mean, where the plan says another GPU.
     """
@@ -59,8 +60,8 @@ class PlanPattern:
     count: Decimal | None
 
     def read(self, text: str) -> GpuMatch | None:
-        """Returns what the plan name means, or None when it is not of this family."""
-        found = self.pattern.fullmatch(re.sub(r"[\s_]", "", text))
+        """Returns what the plan name means, or None when it is not of this family. It has no spaces or underlines."""
+        found = self.pattern.fullmatch(text)
         if not found:
             return None
         if self.units_per_gpu is None:
@@ -74,8 +75,14 @@ class PlanPattern:
 
 
 def decimal_of(share: Fraction) -> Decimal:
-    """Returns the share with ten digits after the point."""
-    return round(Decimal(share.numerator) / Decimal(share.denominator), 10).normalize()
+    """Returns the share with ten digits after the point, a whole number without a point."""
+    number = round(Decimal(share.numerator) / Decimal(share.denominator), 10)
+    return number.normalize() if number % 1 else number.to_integral_value()
+
+
+def squeezed_plan(text: str) -> str:
+    """Returns a folded plan name as the patterns know it, without spaces and underlines."""
+    return re.sub(r"[\s_]", "", text)
 
 
 def folded(text: str) -> str:
@@ -130,6 +137,17 @@ def _patterns() -> dict[str, list[PlanPattern]]:
     return table
 
 
+@lru_cache
+def _any_pattern() -> dict[str, re.Pattern[str]]:
+    """Returns for each provider what any of its plan patterns matches, so that most names are asked once."""
+    return {
+        provider: re.compile(
+            "|".join(f"(?:{found.pattern.pattern})" for found in own).replace("?P<units>", "?:"), re.ASCII
+        )
+        for provider, own in _patterns().items()
+    }
+
+
 def _known(text: str, owner: str) -> GpuMatch | None:
     """Returns what a folded spelling means in the owner's contexts: itself, its pattern, or its family.
 
@@ -137,8 +155,10 @@ def _known(text: str, owner: str) -> GpuMatch | None:
     """
     if found := _aliases().get((owner, text)):
         return found
-    for pattern in _patterns().get(owner, ()):
-        if match := pattern.read(text):
+    squeezed = squeezed_plan(text)
+    of_any = _any_pattern().get(owner)
+    for pattern in _patterns()[owner] if of_any and of_any.fullmatch(squeezed) else ():
+        if match := pattern.read(squeezed):
             return match
     return _aliases().get((owner, f"{text.removeprefix('ml.').partition('.')[0]}.*"))
 

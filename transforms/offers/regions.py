@@ -1,8 +1,9 @@
 """Region text to a place: region key, country, continent, and whether it lies in the European Union.
 
 The order is: the provider's own spelling, the same without regard to case, the spelling without its zone suffix,
-the same for the cloud that a reseller resells, then the spellings that hold for everybody. A text that none of
-these knows has no place; it is reported, never guessed.
+the same for the cloud that a reseller resells, then the spellings that hold for everybody, then the names of places
+in the text. Without a provider a spelling that only providers have is what they all mean by it, or what their places
+have in common. A text that none of these knows has no place; it is reported, never guessed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 
 import polars as pl
 
+from transforms.offers.place_words import Spot, common, spot_in_words, spots
 from transforms.reference.tables import read
 
 EVERYBODY = "*"
@@ -68,6 +70,28 @@ def _shorter(provider: str, text: str) -> Iterator[str]:
         yield text[: found.start()]
 
 
+@lru_cache
+def _meanings() -> dict[str, tuple[tuple[str, Place], ...]]:
+    """Returns what each spelling in lower case means at the providers that have it."""
+    meanings: dict[str, list[tuple[str, Place]]] = {}
+    for (provider, text), place in _places()[1].items():
+        meanings.setdefault(text, []).append((provider, place))
+    return {text: tuple(found) for text, found in meanings.items()}
+
+
+def _of_any_provider(text: str) -> Spot | None:
+    """Returns what all providers that use a spelling mean by it, or what their places have in common."""
+    found = [place for _, place in _meanings().get(text.casefold(), ())]
+    for provider in _zone_suffixes():
+        found += [
+            place
+            for shorter in list(_shorter(provider, text))[1:]
+            for owner, place in _meanings().get(shorter.casefold(), ())
+            if owner == provider
+        ]
+    return common(spots()[place.region_key] for place in found if place.region_key)
+
+
 def resolve_region(text: str | None, provider: str | None = None, origin: str | None = None) -> Place:
     """Returns the place of a region spelling at a provider, or at the cloud `origin` that it resells."""
     cleaned = " ".join((text or "").split())
@@ -82,7 +106,9 @@ def resolve_region(text: str | None, provider: str | None = None, origin: str | 
                 place = table.get((owner, key))
                 if place is not None:
                     return place
-    return NOT_KNOWN
+    spot = _of_any_provider(cleaned) if provider is None and origin is None else None
+    spot = spot or spot_in_words(cleaned)
+    return NOT_KNOWN if spot is None else Place(spot.key, spot.country, spot.continent, spot.is_eu)
 
 
 def region_frame(texts: pl.DataFrame) -> pl.DataFrame:
