@@ -7,7 +7,7 @@ from datetime import date
 import duckdb
 import polars as pl
 
-from transforms.offers.quality import outside_market_band
+from transforms.offers.market import outside_market_band
 from transforms.offers.schema import OFFERING
 from transforms.workloads.hardware import hardware
 from transforms.workloads.performance import performance

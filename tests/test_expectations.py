@@ -13,8 +13,8 @@ from conftest import NIGHT
 from scrapers.contract import Payload
 from scrapers.providers import list_prices
 from transforms.offers.listings import listing_frame
+from transforms.offers.market import outside_market_band
 from transforms.offers.normalise import normalise
-from transforms.offers.quality import outside_market_band
 from transforms.workloads.hardware import hardware
 from transforms.workloads.jobs import job, tier_jobs
 from transforms.workloads.performance import performance

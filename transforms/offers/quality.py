@@ -1,23 +1,39 @@
-"""Compares tonight's offerings of a source with its last good night and with the market, and says what looks wrong.
+"""Looks at tonight's offerings of a source before they are published, and says what looks wrong.
 
-A hard finding holds the source: its last good night stands until a person has looked.
+A hard finding holds the source: its last good night stands until a person has looked. `quality_rule.csv` says for
+each rule how bad it is and from where on. Here is what can be seen in one night; `quality_nights` has what is
+seen against the last good night, `market` what is seen against other sources. That spot is not below on-demand,
+counts and names that disagree, and places that are not known, are found where they are used, in `normalise`.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from transforms.offers.schema import FINDING
-from transforms.reference.tables import assumption
+from transforms.offers import quality_nights
+from transforms.offers.market import price_outside_market_band
+from transforms.offers.normalise import SPOT_GAP
+from transforms.offers.quality_rules import Found, each, limit, many, one
+from transforms.offers.schema import FINDING, MARKET, PAGE_COUNT
 
 PRICE = "price_usd_per_instance_hour"
-GPU_PRICE = "price_usd_per_gpu_hour"
-MARKET = ("gpu_key", "purchase", "segment")
 SHOWN = 3
+# Words of a commitment, once words of its absence are taken out.
+NOT_COMMITTED = r"(?i)\b(?:no|non|not|without|un)\b[- ]?[^.,;|]{0,20}?\b(?:commit|reserv|term)\w*"
+COMMITTED = (
+    r"(?i)\breserv|\bcommit|\b(?:12|24|36)[- ]?months?\b|\b(?:1|2|3|one|two|three)[- ]?years?\b|\bas low as\b"
+)
 
 
 def quality(
-    offerings: pl.DataFrame, rejects: pl.DataFrame, previous_offerings: pl.DataFrame, *, source_id: str
+    offerings: pl.DataFrame,
+    rejects: pl.DataFrame,
+    previous_offerings: pl.DataFrame,
+    *,
+    source_id: str,
+    market: pl.DataFrame | None = None,
+    page_counts: pl.DataFrame | None = None,
+    min_listings: int = 0,
 ) -> pl.DataFrame:
     """Returns the FINDING rows of one source.
 
@@ -26,172 +42,156 @@ def quality(
         rejects: REJECT rows of tonight.
         previous_offerings: OFFERING rows of the source's last good night; empty when there was none.
         source_id: the source that all these rows come from.
+        market: MARKET rows of any sources; those of this source are passed over. None: nothing is known of others.
+        page_counts: PAGE_COUNT rows of tonight. None: no list declares its total.
+        min_listings: fewest listings that the source always has.
     """
-    pairs = offerings.join(previous_offerings, on="offering_id", suffix="_before")
     found = [
-        *count_drop(offerings, previous_offerings),
-        *price_jump(pairs),
-        *currency_change(pairs),
-        *unmapped_gpu(offerings),
-        *key_duplicates(rejects),
+        *row_floor(offerings.height + rejects.height, min_listings),
+        *page_short(PAGE_COUNT.to_frame() if page_counts is None else page_counts),
+        *quality_nights.findings(offerings, previous_offerings),
+        *price_outside_market_band(offerings, MARKET.to_frame() if market is None else market),
+        *key_duplicates(offerings, rejects),
         *eight_gpu_price_equals_one(offerings),
         *price_equals_count(offerings),
-        *price_outside_market_band(offerings),
+        *spot_not_below_on_demand(offerings),
+        *committed_in_on_demand(offerings),
     ]
-    rows = [(source_id, rule, is_hard, subject, detail) for rule, is_hard, subject, detail in found]
+    rows = [(source_id, *finding) for finding in found]
     return pl.DataFrame(rows, schema=FINDING, orient="row").sort(FINDING.names())
 
 
-Found = tuple[str, bool, str, str]
-
-
-def count_drop(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]:
-    """Hard: far fewer offerings than on the last good night."""
-    before, now = previous.height, offerings.height
-    if before == 0 or now >= before * assumption("count_drop_hard_ratio"):
+def row_floor(listings: int, min_listings: int) -> list[Found]:
+    """Hard: fewer listings than the source always has, as in an outage that looks like a quiet day."""
+    if listings >= min_listings:
         return []
-    return [("count_drop", True, "offerings", f"{now} offerings, {before} on the last good night")]
+    return [one("row_floor", "listings", f"{listings} listings, where at least {min_listings} are usual")]
 
 
-def price_jump(pairs: pl.DataFrame) -> list[Found]:
-    """Soft for each offering whose price moved by more than the stated factor; hard when many did.
-
-    Prices compare in their own currency, so that a move of the exchange rate is none. Spot prices are made to move
-    and do not count towards the hard finding. With few rows to compare a single jump is already hard.
-    """
-    factor = assumption("price_jump_ratio")
-    now, before = (
-        pl.col(f"{PRICE}{night}").cast(pl.Float64) / pl.col(f"usd_per_currency{night}")
-        for night in ("", "_before")
-    )
-    compared = pairs.with_columns(ratio=now / before).filter(pl.col("ratio").is_finite())
-    jumped = compared.filter((pl.col("ratio") > factor) | (pl.col("ratio") < 1 / factor)).sort("offering_id")
-    found = [
-        ("price_jump", False, _subject(row), f"{row[f'{PRICE}_before']} to {row[PRICE]} USD per hour")
-        for row in jumped.iter_rows(named=True)
-    ]
-    steady = compared.filter(pl.col("purchase") != "spot").height
-    wild = jumped.filter(pl.col("purchase") != "spot").height
-    few = steady < assumption("price_jump_few_rows")
-    if wild and (few or wild >= steady * assumption("price_jump_hard_share")):
-        found.append(
-            (
-                "price_jump",
-                True,
-                "offerings",
-                f"{wild} of {steady} prices moved by more than {factor:g} times",
-            )
-        )
-    return found
-
-
-def currency_change(pairs: pl.DataFrame) -> list[Found]:
-    """Hard: the same offering in another currency."""
-    changed = pairs.filter(pl.col("currency") != pl.col("currency_before")).sort("offering_id")
-    if changed.is_empty():
-        return []
-    row = changed.row(0, named=True)
-    detail = f"{changed.height} offerings, such as from {row['currency_before']} to {row['currency']}"
-    return [("currency_change", True, _subject(row), detail)]
-
-
-def unmapped_gpu(offerings: pl.DataFrame) -> list[Found]:
-    """Soft: a GPU name that stands for no card we know."""
-    names = offerings.filter(pl.col("gpu_candidates").list.len() == 0)
-    counts = (
-        names.group_by("provider", "gpu_text")
-        .agg(pl.len(), pl.col("plan").min())
-        .sort("provider", "gpu_text")
-    )
+def page_short(page_counts: pl.DataFrame) -> list[Found]:
+    """Hard: the pages of a list have fewer rows than it declares in all."""
+    lists = page_counts.group_by("list_name").agg(pl.col("declared").max(), pl.col("rows").sum())
+    short = lists.filter(pl.col("rows") < pl.col("declared") * limit("page_short", "low")).sort("list_name")
     return [
-        ("unmapped_gpu", False, f"{provider}: {text:.80}", f"{count} offerings, such as {plan:.80}")
-        for provider, text, count, plan in counts.iter_rows()
+        one("page_short", f"{name:.80}", f"{rows} rows on its pages, {declared} declared")
+        for name, declared, rows in short.iter_rows()
     ]
 
 
-def key_duplicates(rejects: pl.DataFrame) -> list[Found]:
-    """Soft: listings with the identity of another one."""
+def key_duplicates(offerings: pl.DataFrame, rejects: pl.DataFrame) -> list[Found]:
+    """Soft: listings with the identity of another one. Hard: so many that pages must have been read twice."""
     twice = rejects.filter(pl.col("reason") == "duplicate").sort("plan", "place")
     if twice.is_empty():
         return []
     plans = twice["plan"].unique(maintain_order=True).head(SHOWN).fill_null("?").to_list()
     return [
-        (
+        one(
             "key_duplicates",
-            False,
             "listings",
             f"{twice.height} listings say the same, such as {', '.join(plans)}",
-        )
+        ),
+        *many(
+            "key_duplicates",
+            twice.height,
+            offerings.height + rejects.height,
+            subject="listings",
+            what="listings have the identity of another one",
+        ),
     ]
 
 
 def eight_gpu_price_equals_one(offerings: pl.DataFrame) -> list[Found]:
     """Soft: a plan of eight costs what the plan of one costs, so a price per GPU was read as one per instance."""
-    same = ["provider", "gpu_text", "purchase", "term_months", "region_text", PRICE]
+    same = ["provider", "origin", "gpu_text", "purchase", "term_months", "region_text"]
     priced = offerings.filter(pl.col(PRICE).is_not_null())
-    ones = (
-        priced.filter(pl.col("gpu_count") == 1)
-        .select(*same, one_plan="plan")
-        .unique(subset=same)
-        .sort(pl.all())
-    )
-    eights = priced.filter(pl.col("gpu_count") == 8).join(ones, on=same, nulls_equal=True).sort("offering_id")
+    ones = priced.filter(pl.col("gpu_count") == 1).group_by(*same, PRICE).agg(one_plan=pl.col("plan").min())
+    eights = priced.filter(pl.col("gpu_count") == 8).join(ones, on=same, how="semi", nulls_equal=True)
+    wrong = eights.join(ones, on=[*same, PRICE], nulls_equal=True)
     return [
-        (
+        *each(
             "eight_gpu_price_equals_one",
-            False,
-            _subject(row),
-            f"8 GPUs cost the {row[PRICE]} USD of one ({row['one_plan']})",
-        )
-        for row in eights.unique(subset="offering_id", maintain_order=True).iter_rows(named=True)
+            wrong,
+            lambda row: f"8 GPUs cost the {row[PRICE]} USD of one ({row['one_plan']})",
+        ),
+        *many(
+            "eight_gpu_price_equals_one",
+            wrong.height,
+            eights.height,
+            subject="offerings",
+            what="plans of eight GPUs cost what one costs",
+        ),
     ]
 
 
 def price_equals_count(offerings: pl.DataFrame) -> list[Found]:
-    """Soft: the listed price is the number of GPUs, as when a column was read one too far."""
-    odd = offerings.filter(
-        pl.col("gpu_count") >= 2, pl.col("price_listed").cast(pl.Float64) == pl.col("gpu_count")
-    )
-    return [
-        ("price_equals_count", False, _subject(row), f"price and GPU count are both {row['gpu_count']:g}")
-        for row in odd.sort("offering_id").iter_rows(named=True)
-    ]
+    """Soft: the listed price is the number of GPUs, as when a column was read one too far.
 
-
-def price_outside_market_band(offerings: pl.DataFrame) -> list[Found]:
-    """Soft: the price per GPU-hour is far from that of the other offers of the GPU."""
-    odd = _with_band(offerings).filter("is_outside").sort("offering_id")
-    return [
-        (
-            "price_outside_market_band",
-            False,
-            _subject(row),
-            f"{row[GPU_PRICE]} USD per GPU-hour, median {row['median']:.4g}",
-        )
-        for row in odd.iter_rows(named=True)
-    ]
-
-
-def outside_market_band(offerings: pl.DataFrame) -> frozenset[str]:
-    """Returns the ids of offerings whose price is so far from the market that they must not lead a ranking."""
-    return frozenset(_with_band(offerings).filter("is_outside")["offering_id"].to_list())
-
-
-def _with_band(offerings: pl.DataFrame) -> pl.DataFrame:
-    """Returns the priced offerings of known GPUs with the median of their market, and whether they are outside it.
-
-    A market is one GPU, purchase kind and segment. The band needs enough other offers in it to mean something.
+    Hard only where it is so for more than one GPU: all plans of one that costs 1 an hour look like that.
     """
-    price = pl.col(GPU_PRICE).cast(pl.Float64)
-    market = offerings.filter(
-        pl.col("price_state") == "priced", pl.col(GPU_PRICE).is_not_null(), pl.col("gpu_key").is_not_null()
-    ).with_columns(median=price.median().over(MARKET), others=pl.len().over(MARKET) - 1)
-    ratio = price / pl.col("median")
-    low, high = assumption("market_band_low_ratio"), assumption("market_band_high_ratio")
-    enough = pl.col("others") >= assumption("market_band_min_others")
-    return market.with_columns(is_outside=enough & ~ratio.is_between(low, high))
+    compared = offerings.filter(
+        pl.col("gpu_count") >= 2, pl.col("price_state") == "priced", pl.col("price_listed").is_not_null()
+    )
+    odd = compared.filter(pl.col("price_listed").cast(pl.Float64) == pl.col("gpu_count"))
+    found = each("price_equals_count", odd, lambda row: f"price and GPU count are both {row['gpu_count']:g}")
+    if odd["gpu_candidates"].list.join("|").n_unique() < 2:
+        return found
+    return found + many(
+        "price_equals_count",
+        odd.height,
+        compared.height,
+        subject="offerings",
+        what="prices are the number of GPUs",
+    )
 
 
-def _subject(row: dict[str, object]) -> str:
-    place = row["region_text"] or "no region"
-    return f"{row['provider']}: {row['plan']!s:.80} @ {place!s:.40} ({row['purchase']})"
+def spot_not_below_on_demand(offerings: pl.DataFrame) -> list[Found]:
+    """Hard: most spot offers cost no less than on-demand, as where the columns are swapped. `normalise` names each."""
+    spot = offerings.filter(pl.col("purchase") == "spot", pl.col("price_listed").is_not_null())
+    dear = spot.filter(pl.col("price_gap") == SPOT_GAP).height
+    return many(
+        "spot_not_below_on_demand",
+        dear,
+        spot.height,
+        subject="spot offerings",
+        what="spot prices are not below on-demand",
+    )
+
+
+def committed_in_on_demand(offerings: pl.DataFrame) -> list[Found]:
+    """Soft: an on-demand price that is one of a commitment, by its words or its amount. Hard: most of them are.
+
+    By its amount it is where the cheapest commitment of the same plan and region, paid by the hour, costs no less.
+    """
+    priced = offerings.filter(pl.col("price_state") == "priced", pl.col(PRICE).is_not_null())
+    same = ["provider", "origin", "segment", "plan", "gpu_text", "gpu_count", "region_text", "zone_text"]
+    committed = (
+        priced.filter(pl.col("purchase") == "reserved", pl.col("upfront_listed").fill_null(0) == 0)
+        .group_by(same)
+        .agg(committed_usd=pl.col(PRICE).min())
+    )
+    texts = pl.concat_str("product", "plan", "availability_text", "note", separator=" | ", ignore_nulls=True)
+    words = texts.str.replace_all(NOT_COMMITTED, "").str.extract(f"({COMMITTED})")
+    on_demand = (
+        priced.filter(pl.col("purchase") == "on_demand")
+        .join(committed, on=same, how="left", nulls_equal=True)
+        .with_columns(words=words)
+    )
+    wrong = on_demand.filter(pl.col("words").is_not_null() | (pl.col(PRICE) <= pl.col("committed_usd")))
+    return [
+        *each(
+            "committed_in_on_demand",
+            wrong,
+            lambda row: (
+                f"it says {row['words']!r}"
+                if row["words"]
+                else f"{row[PRICE]} USD per hour, {row['committed_usd']} with a commitment"
+            ),
+        ),
+        *many(
+            "committed_in_on_demand",
+            wrong.height,
+            on_demand.height,
+            subject="offerings",
+            what="on-demand prices are those of a commitment",
+        ),
+    ]

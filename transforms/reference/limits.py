@@ -108,6 +108,7 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
     },
     "region": {"lat": (-90, 90), "lon": (-180, 180)},
     "assumption": {"low": (0, 1e15)},
+    "quality_rule": {"hard_share": (0.01, 1), "min_rows": (1, 1000), "min_others": (1, 1000)},
     "coefficient": {"low": (0, 1e15), "prior_low": (0, 1e15), "rows_used": (0, 100_000)},
     "accuracy_target": {"at_least": (0, 1), "at_most": (0, 1)},
     "accuracy_score": {
@@ -265,8 +266,9 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
         "secondary_objective": _OBJECTIVES,
     },
     "assumption": {
-        "unit": _codes("1/h GPUs USD/GB USD/h characters days h min offerings offers ratio rows s tokens")
+        "unit": _codes("1/h GPUs USD/GB USD/h characters days h min ratio rows s tokens")
     },
+    "quality_rule": {"severity": _codes("hard soft hard_when_many"), "unit": _codes("ratio")},
     "accuracy_target": {
         "held_out": _codes("none gpu source"),
         "part": _PARTS,
@@ -298,6 +300,7 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
 
 _DAY = r"20\d\d(?:-[01]\d(?:-[0-3]\d)?)?"  # a day, a month or a year
 _COUNTRY = "[A-Z]{2}"
+_WEB = r"https://\S+"
 _KINDS = "(?:on_demand|spot|reserved)"
 _SIZE = r"[1-9]\d*"
 
@@ -330,6 +333,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "reserved_terms_months": rf"{_SIZE}(?:[|-]{_SIZE})*",
         "api_key_env": "[A-Z][A-Z_|]+",
     },
+    "not_collected": {"source_id": "[a-z][a-z0-9_]*", "homepage": _WEB, "pricing_url": _WEB, "source": _WEB},
     "region": {"country_iso2": _COUNTRY, "region_key": "[a-z0-9-]+"},
     "training_recipe": {"until": _DAY},
     "model_component": {"component": "[a-z0-9_./-]+"},

@@ -105,6 +105,12 @@ TABLES = {
             egress_usd_per_gb_first_tier min_gpus sla_uptime_pct""",
         days="retrieved_on",
     ),
+    "not_collected": Table(
+        key=("source_id",),
+        dates=("as_of",),
+        text="source_id name homepage pricing_url reason source",
+        days="as_of",
+    ),
     "egress_tier": Table(
         key=("provider", "from_gb"),
         dates=("as_of",),
@@ -138,6 +144,14 @@ TABLES = {
         dates=("as_of",),
         text="assumption_id unit source note",
         reals="value low high",
+        days="as_of",
+    ),
+    "quality_rule": Table(
+        key=("rule",),
+        dates=("as_of",),
+        text="rule severity unit source note",
+        ints="min_rows min_others",
+        reals="low high hard_share",
         days="as_of",
     ),
     "coefficient": Table(
