@@ -32,12 +32,32 @@ RANKED_COLUMNS = f"""
     round(time_weights_share, 3) as time_weights_share, round(time_cache_share, 3) as time_cache_share,
     round(time_compute_share, 3) as time_compute_share, round(time_link_share, 3) as time_link_share,
     round(time_overhead_share, 3) as time_overhead_share, round(time_prefill_share, 3) as time_prefill_share,
-    region_text, availability, evidence, freshness, price_date, age_days, is_headline, would_lead_if
+    region_text, availability, nights_in_stock_share, origin, evidence, freshness, price_date, age_days,
+    is_headline, would_lead_if
 """
 
 
 NEAR_COLUMNS = f"gpu_count, {GPU_COLUMN}, provider, reason, detail, margin_ratio"
 NEAR_JOB = "exclusion_of_job join current_offering using (offering_id)"
+
+SOURCE_VIEWS = ("source_health", "source_coverage")
+SOURCE_LISTS = {
+    "nights": """
+        select night, outcome, payloads, bytes, listings, offerings, rejects, findings,
+            round(seconds, 1) as seconds, reason
+        from source_run where source_id = $id order by night desc limit 30
+    """,
+    "findings": """
+        select rule, is_hard, subject, detail from finding
+        where source_id = $id and night = (select max(night) from source_run where source_id = $id)
+        order by is_hard desc, rule, subject limit 200
+    """,
+    "acceptances": """
+        select night, accepted_at, reason, findings from acceptance
+        where source_id = $id order by night desc limit 30
+    """,
+    "unmapped_gpus": "select * exclude (source_id, night) from unmapped_gpu where source_id = $id limit 200",
+}
 
 
 class UnknownNameError(ValueError):
@@ -154,44 +174,48 @@ def best_by_tier(settings: Settings) -> list[Row]:
 
 
 def source_list(settings: Settings, *, short: bool = False) -> list[Row]:
-    """Returns one row per source with its newest outcome."""
-    more = "" if short else ", segment, terms, is_on, last_good_night"
+    """Returns one row per source with its newest outcome, then the providers that no source asks.
+
+    With `short` only the sources, in the columns that a night is reported in.
+    """
+    more = "" if short else ", basis, segment, terms, is_on, last_good_night"
+    asked = "where kind = 'module'" if short else ""
     return ask(
         settings.database,
         f"""
-        select source_id, outcome, listings as rows, rejects, age_days, round(seconds, 1) as seconds,
-            reason{more}
+        select source_id, kind, outcome, coalesce(listings, offerings) as rows, rejects, age_days,
+            round(seconds, 1) as seconds, reason{more}
         from source_health
+        {asked}
+        order by kind <> 'module', kind, source_id
         """,
     ).records()
 
 
-def source_history(settings: Settings, source_id: str) -> tuple[Row, list[Row], list[Row]]:
-    """Returns the facts of a source, its nights from the newest on, and the findings of its newest night."""
-    facts = ask(
-        settings.database, "select * from source_health where source_id = $id", {"id": source_id}
-    ).records()
-    if not facts:
-        raise UnknownNameError(f"{source_id} has not been part of a night yet; run `gpu-almanac refresh`")
-    nights = ask(
-        settings.database,
-        """
-        select night, outcome, payloads, bytes, listings, offerings, rejects, findings,
-            round(seconds, 1) as seconds, reason
-        from source_run where source_id = $id order by night desc limit 30
-        """,
-        {"id": source_id},
-    ).records()
-    findings = ask(
-        settings.database,
-        """
-        select rule, is_hard, subject, detail from finding
-        where source_id = $id and night = (select max(night) from finding where source_id = $id)
-        order by is_hard desc, rule, subject limit 200
-        """,
-        {"id": source_id},
-    ).records()
-    return facts[0], nights, findings
+def source_history(settings: Settings, source_id: str) -> Row:
+    """Returns what is known of a source: its facts, how much of it is covered, and lists of rows.
+
+    The lists are its nights from the newest on, the findings of the newest one, the nights on which its prices were
+    accepted by a person, and the listings of GPUs that we do not know. Raises UnknownNameError for another name.
+    """
+    known = [
+        row["source_id"] for row in ask(settings.database, "select source_id from source_health").records()
+    ]
+    if source_id not in known:
+        raise UnknownNameError(_unknown("source", source_id, known, "gpu-almanac sources"))
+
+    def rows(query: str) -> list[Row]:
+        return ask(settings.database, query, {"id": source_id}).records()
+
+    lists = {name: _told(rows(query)) for name, query in SOURCE_LISTS.items()}
+    facts, coverage = (rows(f"select * from {view} where source_id = $id") for view in SOURCE_VIEWS)
+    return {**facts[0], **(coverage[0] if coverage else {}), **lists}
+
+
+def _told(rows: list[Row]) -> list[Row]:
+    """Returns the rows with the columns that at least one of them has a value in."""
+    names = [name for name in (rows[0] if rows else ()) if any(row[name] is not None for row in rows)]
+    return [{name: row[name] for name in names} for row in rows]
 
 
 def offline_lines(settings: Settings) -> list[str]:
@@ -201,7 +225,7 @@ def offline_lines(settings: Settings) -> list[str]:
         """
         select coalesce(segment, 'exchange rates') as segment, string_agg(source_id, ', ' order by source_id) as ids
         from source_health
-        where is_on and source_id <> 'list_prices' and outcome in ('failed', 'stale', 'skipped')
+        where is_on and basis <> 'bundled' and outcome in ('failed', 'stale', 'skipped')
         group by segment order by segment
         """,
     ).records()

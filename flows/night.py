@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -14,20 +14,24 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from flows.collect import Collected, segments_of, wanted
+from flows.acceptance import Acceptance, record, released_rules, released_sources
+from flows.collect import Collected, wanted
 from flows.fit_table import wanted_models, write_fit
+from flows.known import Known, market_before, read_known, write_extras, write_rates
 from flows.rank import rank_jobs, write_ranking
 from flows.settings import Settings
+from flows.sources import source_rows
 from page.build import build
 from scrapers.contract import Source
 from transforms.offers.normalise import normalise
 from transforms.offers.quality import quality
-from transforms.offers.schema import FINDING
+from transforms.offers.schema import FINDING, MARKET
 from transforms.reference import tables
 from transforms.workloads.jobs import tier_jobs
 from warehouse import load, reference
+from warehouse.comparison import compare_sources
 from warehouse.connection import WarehouseError, transaction, writing
-from warehouse.load import SourceNight, frame, insert, last_good_offerings
+from warehouse.load import SourceNight, last_good_offerings
 from warehouse.publish import publish
 
 logger = logging.getLogger(__name__)
@@ -35,12 +39,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
-    """How a night ended: the outcome of each source, whether no network was there, and the release folder."""
+    """How a night ended: the outcome of each source, whether no network was there, and the release folder.
+
+    `released` are the sources that a person released in this night.
+    """
 
     night: date
     outcomes: Mapping[str, str]
     is_offline: bool
     release: Path
+    released: frozenset[str]
 
     @property
     def has_findings(self) -> bool:
@@ -73,48 +81,59 @@ def finish_night(
     settings: Settings,
     night: date,
     created_at: datetime,
-    accepted: Collection[str] = (),
+    acceptance: Acceptance | None = None,
 ) -> NightReport:
     """Loads what was collected, ranks all current offerings in every tier, and publishes a release.
 
-    Sources in `accepted` are loaded in spite of hard findings, which their reason then names.
+    Sources of `acceptance` are loaded in spite of hard findings, which their reason then names.
     """
     fit_models = wanted_models(settings.fit_models)
     with writing(settings.warehouse) as connection:
         _write_facts(connection, sources, wanted(sources, settings))
-        _write_rates(connection, collected)
-        rates = _known_rates(connection, night)
-        segments = segments_of(sources)
-        outcomes = {
-            item.source_id: load_source(
-                connection,
-                item,
-                night=night,
-                rates=rates,
-                segments=segments,
-                is_accepted=item.source_id in accepted,
-            )
-            for item in sorted(collected, key=lambda item: item.source_id)
-        }
+        write_rates(connection, collected)
+        write_extras(connection, collected, night)
+        known = read_known(connection, sources, night)
+        outcomes = _load_all(connection, collected, known, acceptance)
+        compare_sources(connection, night)
         write_ranking(connection, rank_jobs(connection, tier_jobs(), night=night))
         write_fit(connection, fit_models)
         _write_release(connection, night, created_at)
+        released = released_sources(connection, night)
         connection.execute("checkpoint warehouse")
     release = publish(settings.home, settings.warehouse, created_at, build)
     is_offline = any(item.is_offline for item in collected) and not any(
         item.outcome == "ok" and not item.is_bundled for item in collected
     )
-    return NightReport(night, outcomes, is_offline, release)
+    return NightReport(night, outcomes, is_offline, release, released)
+
+
+def _load_all(
+    connection: duckdb.DuckDBPyConnection,
+    collected: Sequence[Collected],
+    known: Known,
+    acceptance: Acceptance | None,
+) -> dict[str, str]:
+    """Loads the sources and returns their outcomes.
+
+    The bundled list prices come first, and are held against nothing: in a first night they are all that the prices
+    of the others can be held against.
+    """
+    outcomes: dict[str, str] = {}
+    by_name = sorted(collected, key=lambda item: item.source_id)
+    for item in (item for item in by_name if item.is_bundled):
+        outcomes[item.source_id] = load_source(connection, item, known, MARKET.to_frame(), acceptance)
+    market = market_before(connection, known.night)
+    for item in (item for item in by_name if not item.is_bundled):
+        outcomes[item.source_id] = load_source(connection, item, known, market, acceptance)
+    return outcomes
 
 
 def load_source(
     connection: duckdb.DuckDBPyConnection,
     item: Collected,
-    *,
-    night: date,
-    rates: pl.DataFrame,
-    segments: Mapping[str, str],
-    is_accepted: bool = False,
+    known: Known,
+    market: pl.DataFrame,
+    acceptance: Acceptance | None,
 ) -> str:
     """Normalises, checks and loads what one source gave; returns its outcome.
 
@@ -123,7 +142,7 @@ def load_source(
     previous = last_good_offerings(connection, item.source_id)
     collected = SourceNight(
         source_id=item.source_id,
-        night=night,
+        night=known.night,
         started_at=item.started_at,
         outcome=item.outcome,
         reason=item.reason,
@@ -133,11 +152,12 @@ def load_source(
     try:
         result = collected
         if item.outcome == "ok":
-            result = _normalised(collected, item, previous, night=night, rates=rates, segments=segments)
-        if result.outcome == "held" and is_accepted:
-            result = replace(result, outcome="ok", reason=f"accepted in spite of {result.reason}")
-        result = _stale_if_known(result, previous)
-        outcome = load.load(connection, result)
+            result = _normalised(collected, item, previous, known, market)
+        if result.outcome == "held":
+            outcome = _load_held(connection, result, acceptance)
+        else:
+            result = _stale_if_known(result, previous)
+            outcome = load.load(connection, result)
     except (pl.exceptions.PolarsError, duckdb.DataError) as error:
         reason = f"a figure that cannot be held: {str(error).splitlines()[0]}"
         result = _stale_if_known(replace(collected, outcome="failed", reason=reason), previous)
@@ -155,6 +175,25 @@ def load_source(
     return outcome
 
 
+def _load_held(
+    connection: duckdb.DuckDBPyConnection, result: SourceNight, acceptance: Acceptance | None
+) -> str:
+    """Loads a source with hard findings as held, or as good where a person has released all of them.
+
+    What was released stays so when the night runs again. A broken row rule cannot be released.
+    """
+    hard = result.findings.filter("is_hard")
+    is_known = set(hard["rule"]) <= released_rules(connection, result.source_id, result.night)
+    is_accepted = acceptance is not None and result.source_id in acceptance.sources
+    if not (is_known or is_accepted):
+        return load.load(connection, result)
+    taken = replace(result, outcome="ok", reason=f"accepted in spite of {result.reason}")
+    outcome = load.load(connection, taken)
+    if acceptance is not None and is_accepted and not is_known and outcome in load.GOOD_OUTCOMES:
+        record(connection, acceptance, result.source_id, result.night, hard)
+    return outcome
+
+
 def _stale_if_known(result: SourceNight, previous: pl.DataFrame) -> SourceNight:
     """Returns a failed or skipped source as stale where its last good night stands in."""
     if previous.height and result.outcome in ("failed", "skipped"):
@@ -163,30 +202,34 @@ def _stale_if_known(result: SourceNight, previous: pl.DataFrame) -> SourceNight:
 
 
 def _normalised(
-    result: SourceNight,
-    item: Collected,
-    previous: pl.DataFrame,
-    *,
-    night: date,
-    rates: pl.DataFrame,
-    segments: Mapping[str, str],
+    result: SourceNight, item: Collected, previous: pl.DataFrame, known: Known, market: pl.DataFrame
 ) -> SourceNight:
     records = item.records
     made = normalise(
         records.listings,
         records.stock,
         records.interruptions,
-        rates=rates,
-        night=night,
-        segments=segments,
+        extras=known.extras,
+        rates=known.rates,
+        night=known.night,
+        segments=known.segments,
     )
-    found = quality(made.offerings, made.rejects, previous, source_id=item.source_id)
+    found = quality(
+        made.offerings,
+        made.rejects,
+        previous,
+        source_id=item.source_id,
+        market=market,
+        page_counts=records.page_counts,
+        min_listings=known.min_listings.get(item.source_id, 0),
+    )
     findings = pl.concat([made.findings.select(list(FINDING)), found])
     hard = findings.filter("is_hard")
+    told = "; ".join(f"{rule}: {detail}" for rule, detail in hard.select("rule", "detail").iter_rows())
     return replace(
         result,
         outcome="held" if hard.height else "ok",
-        reason=f"{hard['rule'][0]}: {hard['detail'][0]}" if hard.height else result.reason,
+        reason=f"{told:.500}" if hard.height else result.reason,
         listings=records.listings,
         offerings=made.offerings,
         rejects=made.rejects,
@@ -197,29 +240,10 @@ def _normalised(
 def _write_facts(
     connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], off_reasons: Mapping[str, str | None]
 ) -> None:
-    known = pl.DataFrame(
-        [
-            {
-                "source_id": source.id,
-                "name": source.name,
-                "segment": source.segment,
-                "homepage": source.homepage,
-                "pricing_url": source.pricing_url,
-                "terms": source.terms,
-                "terms_url": source.terms_url,
-                "terms_note": source.terms_note,
-                "is_on": off_reasons[source.id] is None,
-                "off_reason": off_reasons[source.id],
-                "auth_env": source.auth.env if source.auth else None,
-            }
-            for source in sources
-        ],
-        infer_schema_length=None,
-    ).sort("source_id")
     reference.write(
         connection,
         {
-            "source": known,
+            "source": source_rows(sources, off_reasons),
             "gpu": tables.read("gpu"),
             "model": tables.read("model"),
             "tier": tier_jobs().rename({"group": "group_name"}),
@@ -228,31 +252,6 @@ def _write_facts(
             "assumption": tables.read("assumption"),
             "accuracy_score": tables.read("accuracy_score"),
         },
-    )
-
-
-def _write_rates(connection: duckdb.DuckDBPyConnection, collected: Sequence[Collected]) -> None:
-    for item in collected:
-        rates = item.records.rates
-        if rates.height:
-            with transaction(connection):
-                connection.execute(
-                    "delete from fx_rate where source_id = ? and rate_date in (select unnest(?))",
-                    [item.source_id, rates["rate_date"].unique().to_list()],
-                )
-                insert(connection, "fx_rate", rates, source_id=item.source_id)
-
-
-def _known_rates(connection: duckdb.DuckDBPyConnection, night: date) -> pl.DataFrame:
-    """Returns the newest rate of each pair that is not younger than the night."""
-    return frame(
-        connection,
-        """
-        select base, quote, rate, rate_date from fx_rate where rate_date <= $night
-        qualify row_number() over (partition by base, quote order by rate_date desc) = 1
-        order by base, quote
-        """,
-        {"night": night},
     )
 
 
@@ -269,6 +268,7 @@ def _write_release(connection: duckdb.DuckDBPyConnection, night: date, created_a
                 count(distinct provider),
                 (select count(distinct tier_id) from ranking)
             from current_offering
+            where is_counted
             """,
             [night, created_at, version("gpu-almanac")],
         )

@@ -25,8 +25,18 @@ from prefect.runtime import task_run  # noqa: E402
 from prefect.states import Failed  # noqa: E402
 from prefect.task_runners import ThreadPoolTaskRunner  # noqa: E402
 
+from flows.acceptance import NO_REASON, Acceptance  # noqa: E402
 from flows.answers import source_list  # noqa: E402
-from flows.collect import OFFLINE_REASON, Collected, collect, is_bundled, left_out, not_collected, wanted  # noqa: E402
+from flows.collect import (  # noqa: E402
+    OFFLINE_REASON,
+    Collected,
+    collect,
+    is_bundled,
+    left_out,
+    not_collected,
+    waiting,
+    wanted,
+)
 from flows.fit_table import wanted_models  # noqa: E402
 from flows.night import NightReport, finish_night, only_night  # noqa: E402
 from flows.settings import Settings, SettingsError, read_settings  # noqa: E402
@@ -36,6 +46,7 @@ from scrapers.captures import Captures  # noqa: E402
 from scrapers.contract import Source  # noqa: E402
 from scrapers.errors import CaptureError, CollectError, TransientFetchError  # noqa: E402
 from warehouse.connection import WarehouseError  # noqa: E402
+from warehouse.load import last_good_nights  # noqa: E402
 
 SOURCES_AT_ONCE = 8
 SOURCE_TIMEOUT_S = 1800
@@ -85,24 +96,26 @@ def night_flow(
     offline: bool = False,
     only: tuple[str, ...] = (),
     accept: tuple[str, ...] = (),
+    reason: str | None = None,
 ) -> NightReport | State[NightReport]:
     """Runs one night. `night` is its logical date, today in UTC by default; `only` names the sources to collect.
 
-    `accept` names sources whose prices are taken although they look wrong.
+    `accept` names sources whose prices are taken although they look wrong, and `reason` says why.
     A night that cannot be published ends in a failed state with a WarehouseError or PageError.
     """
     settings = read_settings()
     logical_date = night or datetime.now(UTC).date()
     sources = {name: module.SOURCE for name, module in registry.load().items()}
+    acceptance = Acceptance(accept, reason or NO_REASON, datetime.now(UTC))
     try:
         with only_night(settings.home):
             report = finish_night(
-                _collect_all(sources, settings, offline=offline, only=only),
+                _collect_all(sources, settings, night=logical_date, offline=offline, only=only),
                 list(sources.values()),
                 settings=settings,
                 night=logical_date,
                 created_at=datetime.now(UTC),
-                accepted=accept,
+                acceptance=acceptance,
             )
             Captures(settings.captures).prune(settings.captures_kept_nights)
     except (WarehouseError, PageError, CaptureError) as error:
@@ -117,6 +130,7 @@ def run_night(
     offline: bool = False,
     only: tuple[str, ...] = (),
     accept: tuple[str, ...] = (),
+    reason: str | None = None,
 ) -> NightReport:
     """Runs the flow in this process.
 
@@ -124,7 +138,7 @@ def run_night(
     """
     check_server()
     wanted_models(read_settings().fit_models)
-    report = night_flow(night=night, offline=offline, only=only, accept=accept)
+    report = night_flow(night=night, offline=offline, only=only, accept=accept, reason=reason)
     assert isinstance(report, NightReport)
     return report
 
@@ -151,6 +165,7 @@ def _collect_all(
     sources: Mapping[str, Source],
     settings: Settings,
     *,
+    night: date,
     offline: bool,
     only: tuple[str, ...],
 ) -> list[Collected]:
@@ -159,6 +174,7 @@ def _collect_all(
     session = fetch.Session(fetch_settings(settings))
     futures: dict[str, PrefectFuture[Collected | State[Collected]]] = {}
     collected: list[Collected] = []
+    last_good = last_good_nights(settings.warehouse)
     for name, off_reason in wanted(sources.values(), settings).items():
         if only and name not in only:
             continue
@@ -166,6 +182,10 @@ def _collect_all(
             continue
         if offline and not is_bundled(sources[name]):
             collected.append(left_out(name, OFFLINE_REASON, at=at))
+        elif (
+            not only and name in last_good and (item := waiting(sources[name], last_good[name], night, at=at))
+        ):
+            collected.append(item)
         else:
             futures[name] = collect_source.submit(name, session, at, settings)
     return collected + [_result(name, future, at) for name, future in futures.items()]

@@ -29,6 +29,7 @@ SELECT count(*) FILTER (age_days <= 0) AS tonight,
        min(age_days) AS youngest,
        max(age_days) AS oldest
 FROM current_offering
+WHERE is_counted
 """
 
 OFFERS = """
@@ -110,7 +111,9 @@ WHERE assumption_id IN ('slower_speed_factor', 'faster_speed_factor')
 
 ACCURACY = "SELECT * FROM accuracy_score ORDER BY part, case_class, held_out"
 
-SOURCES = "SELECT * FROM source_health ORDER BY is_on DESC, name, source_id"
+SOURCES = (
+    "SELECT * FROM source_health ORDER BY is_on DESC, outcome IN ('bundled', 'not_asked'), name, source_id"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,5 +407,8 @@ def _proof(t: Texts, offers: Sequence[Row]) -> list[Column]:
             lambda code: words.evidence(t, code),
             is_default=False,
         ),
+        _words(
+            "origin", "proof", t.say("Resold from"), [offer["origin"] for offer in offers], is_default=False
+        ),
         _words("src", "proof", t.say("Source"), [web(offer["source_url"]) for offer in offers], kind="link"),
     ]

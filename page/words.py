@@ -76,10 +76,13 @@ def outcome(t: Texts, code: str) -> Markup:
             "stale": t.say("Last good night"),
             "blocked": t.say("Blocked"),
             "skipped": t.say("Skipped"),
+            "waiting": t.say("Not due"),
             "failed": t.say("Failed"),
             "held": t.say("Held back"),
             "off": t.say("Off"),
             "never": t.say("Not run yet"),
+            "bundled": t.say("Bundled list only"),
+            "not_asked": t.say("Not collected"),
         },
     )
 
@@ -197,6 +200,7 @@ def evidence(t: Texts, code: str) -> Markup:
         {
             "live": t.say("from the provider’s own interface"),
             "mirror": t.say("from a mirror of the provider’s list"),
+            "derived": t.say("by a rule that the provider publishes"),
             "machine_collected": t.say("collected by machine"),
             "page_html": t.say("from the provider’s page"),
             "page_transcription": t.say("copied from the provider’s page"),

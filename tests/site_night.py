@@ -23,8 +23,11 @@ HOSTILE_NOTE = "</script><script>alert(2)</script>"
 SHOWN = {
     "gpu_name": pl.String,
     "provider_name": pl.String,
+    "basis": pl.String,
     "freshness": pl.String,
     "age_days": pl.Int32,
+    "is_counted": pl.Boolean,
+    "nights_in_stock_share": pl.Float64,
     "source_outcome": pl.String,
     "stale_reason": pl.String,
 }
@@ -116,6 +119,7 @@ def offers(count: int = 260, live: bool = True) -> list[dict[str, Any]]:
                 "price_date": NIGHT - timedelta(days=age),
                 "age_days": age,
                 "freshness": "tonight" if is_live and live else "bundled",
+                "is_counted": True,
                 "source_url": f"https://www.{provider}.example/pricing",
             }
         )
@@ -273,8 +277,9 @@ def exclusions(deck: list[dict[str, Any]], tiers: list[str]) -> list[dict[str, A
 
 
 def sources() -> pl.DataFrame:
-    """Returns one source for each outcome."""
+    """Returns one source for each outcome, the last two of providers that no source asks."""
     outcomes = ["ok", "unchanged", "stale", "blocked", "skipped", "failed", "held", "off", "never"]
+    outcomes += ["bundled", "not_asked"]
     return pl.DataFrame(
         {
             "source_id": [f"source_{outcome}" for outcome in outcomes],
@@ -288,19 +293,21 @@ def sources() -> pl.DataFrame:
                 "Vast.ai",
                 "Salad",
                 "Civo",
+                "Acecloud",
+                "IBM Cloud",
             ],
             "segment": ["neocloud"] * len(outcomes),
             "outcome": outcomes,
-            "reason": [None, None, "scaleway: 503 three times; try later", HOSTILE_NOTE, *["why"] * 5],
-            "listings": [120, 80, 4000, None, None, None, 12, None, None],
-            "offerings": [118, 80, 3990, None, None, None, 12, None, None],
-            "rejects": [2, 0, 10, None, None, None, 0, None, None],
-            "last_good_night": [NIGHT, NIGHT, NIGHT - timedelta(days=2), *[None] * 6],
-            "age_days": [0, 0, 2, *[None] * 6],
-            "seconds": [1.25, 0.4, 61.0, *[None] * 6],
-            "terms": ["open", "restricted", "unknown"] * 3,
-            "terms_url": ["https://example.com/terms", None, "javascript:alert(4)"] * 3,
-            "is_on": [True] * 7 + [False, True],
+            "reason": [None, None, "scaleway: 503 three times; try later", HOSTILE_NOTE, *["why"] * 7],
+            "listings": [120, 80, 4000, None, None, None, 12, *[None] * 4],
+            "offerings": [118, 80, 3990, None, None, None, 12, None, None, 3, None],
+            "rejects": [2, 0, 10, None, None, None, 0, *[None] * 4],
+            "last_good_night": [NIGHT, NIGHT, NIGHT - timedelta(days=2), *[None] * 8],
+            "age_days": [0, 0, 2, *[None] * 8],
+            "seconds": [1.25, 0.4, 61.0, *[None] * 8],
+            "terms": [*["open", "restricted", "unknown"] * 3, None, None],
+            "terms_url": [*["https://example.com/terms", None, "javascript:alert(4)"] * 3, None, None],
+            "is_on": [True] * 7 + [False, True, False, False],
         },
         schema_overrides={
             "listings": pl.Int64,

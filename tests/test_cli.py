@@ -13,7 +13,7 @@ import pytest
 from conftest import NIGHT, ROOT
 
 from flows.cli import main
-from transforms.offers.quality import outside_market_band
+from transforms.offers.market import outside_market_band
 from transforms.offers.schema import OFFERING
 from transforms.workloads.ask import Job, rank_offers
 from warehouse.connection import reading
@@ -161,7 +161,7 @@ def rows(home: Path, *words: str, text: str | None = None) -> list[dict[str, obj
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     home = tmp_path_factory.mktemp("cli") / "almanac"
-    return home, run(home, "refresh", "--offline", "--date", "2026-11-30")
+    return home, run(home, "refresh", "--offline", "--date", "2026-11-30", "--accept", "vast")
 
 
 @pytest.fixture(scope="module")
@@ -177,12 +177,13 @@ def test_an_offline_refresh_prints_sources_and_winners(
     assert "list_prices" in done.stdout
     assert "rt-chat-70b" in done.stdout
     assert "hyperscaler: no network for" in done.stderr
+    assert "vast: not held tonight; there was nothing to accept" in done.stderr
     assert (home / "public" / "gpu_almanac.duckdb").is_file()
     assert (home / "public" / "site" / "index.html").is_file()
 
 
 def test_every_tier_has_a_ranking_or_an_honest_unknown(home: Path) -> None:
-    (offers,) = rows(home, "sql", "select count(*) as n from current_offering")
+    (offers,) = rows(home, "sql", "select count(*) as n from current_offering where is_counted")
     found = rows(home, "tiers")
     assert len(found) == 37
     for row in found:
@@ -335,6 +336,7 @@ def test_collect_parses_a_file_without_a_warehouse(tmp_path: Path) -> None:
         (("sql", ""), "sql: "),
         (("refresh", "--date", "9999-12-31"), "does not lie between 2020-01-01 and today"),
         (("refresh", "--accept", "vats"), "did you mean vast"),
+        (("refresh", "--reason", "a sale"), "give --accept with it"),
         (("refresh", "--date", "soon"), "is not a date"),
         (("refresh", "--date", "2026-11-29", "--offline"), "lies before 2026-11-30"),
         (("schedule", "--cron", "whenever"), "is not a cron line"),

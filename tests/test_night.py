@@ -28,7 +28,9 @@ from loopback import (
     reply,
 )
 
+from flows import collect as collecting
 from flows import nightly
+from flows.apart import parsed
 from flows.night import NightReport
 from flows.settings import read_settings
 from scrapers import fetch, registry
@@ -79,6 +81,7 @@ def provider(name: str, server: LoopbackServer, **changes: Any) -> types.ModuleT
         "terms_url": "https://provider.example/terms",
         "terms_note": "open",
         "terms_reviewed_on": NIGHT,
+        "last_proof": "undated: made up",
         "min_listings": 1,
         "pace_s": 0.0,
         "max_body_mb": 5,
@@ -108,7 +111,7 @@ def provider(name: str, server: LoopbackServer, **changes: Any) -> types.ModuleT
 
 FAULTS: dict[str, tuple[str, str, Any]] = {
     # source: outcome in the second night, words in the reason, what the server then does
-    "empty": ("stale", "0 listings", reply(encoded({"plans": []}))),
+    "empty": ("held", "row_floor: 0 listings", reply(encoded({"plans": []}))),
     "challenge": (
         "blocked",
         "",
@@ -156,6 +159,8 @@ def sources(
     )
     modules["list_prices"] = registry.load_one("list_prices")
     monkeypatch.setattr(registry, "load", lambda: modules)
+    # these parsers are closures, which no other process has
+    monkeypatch.setattr(collecting, "parsed_apart", parsed)
     monkeypatch.setattr(nightly, "RETRY_DELAY_S", 0)
     monkeypatch.setattr(
         nightly,
@@ -258,6 +263,7 @@ def test_a_second_run_of_the_night_changes_only_the_run_record(
         "listing",
         "capture",
         "finding",
+        "market",
     ]
     run(NIGHT)
     first = {table: rows(f"select * from {table} order by all") for table in tables}
@@ -343,11 +349,39 @@ def test_a_held_source_is_released_by_its_owner(
     server.on("/doubled", reply(encoded(prices(factor=2.0))))
     second = NIGHT + timedelta(days=1)
     assert run(second).outcomes["doubled"] == "held"
-    report = nightly.run_night(night=second, only=("doubled",), accept=("doubled",))
+    report = nightly.run_night(
+        night=second, only=("doubled",), accept=("doubled", "well"), reason="announced in their blog"
+    )
     assert report.outcomes == {"doubled": "ok"}
+    assert report.released == {"doubled"}
+    released = rows("select night, source_id, reason, findings from acceptance")
+    assert released == [
+        (
+            second,
+            "doubled",
+            "announced in their blog",
+            ["price_jump: offerings: 10 of 10 prices moved by more than 1.8 times"],
+        )
+    ]
     assert "accepted in spite of price_jump" in health()["doubled"][1]
     lowest = "select min(price_usd_per_gpu_hour) from current_offering where source_id = 'doubled'"
     assert rows(lowest) == [(Decimal("4.000000"),)]
+
+
+def test_a_source_that_reads_every_price_wrong_is_held_in_the_first_night(
+    server: LoopbackServer, sources: dict[str, types.ModuleType]
+) -> None:
+    """The bundled list prices are what it is held against; they ask 1.92 to 12.29 USD for this GPU."""
+    for name in sources:
+        server.on(f"/{name}", reply(encoded(prices())))
+    server.on("/doubled", reply(encoded(prices(factor=60))))
+    outcomes = run(NIGHT).outcomes
+    assert outcomes["doubled"] == "held"
+    assert health()["doubled"][1] == (
+        "price_outside_market_band: 10 of 10 prices are far from what others ask"
+    )
+    assert outcomes["well"] == "ok"
+    assert rows("select count(*) from offering where source_id = 'doubled'") == [(0,)]
 
 
 def test_two_nights_at_once_are_refused(server: LoopbackServer, sources: dict[str, types.ModuleType]) -> None:

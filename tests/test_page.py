@@ -354,11 +354,13 @@ def test_a_night_without_live_prices_says_so_on_every_page(night: Path, site: Pa
 
 def test_sources_show_every_outcome_with_its_reason(site: Path) -> None:
     rows = [words_of(row) for row in page(site, "sources/index.html").xpath("//tbody/tr")]
-    assert len(rows) == 9
+    assert len(rows) == 11
     stale = next(row for row in rows if row.startswith("AWS"))
     assert "Last good night scaleway: 503 three times; try later – – – Nov 28, 2026 2 days" in stale
     failed = next(row for row in rows if "Failed" in row)
     assert "– – –" in failed
+    assert rows[-2].startswith("Acecloud source_bundled Neocloud Bundled list only why – 3 – none yet")
+    assert rows[-1].startswith("IBM Cloud source_not_asked Neocloud Not collected why – – – none yet")
 
 
 # The offers table

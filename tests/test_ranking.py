@@ -101,6 +101,16 @@ def test_a_count_or_memory_that_cannot_be_is_unknown_hardware_and_harms_nobody(
     assert_frame_equal(after.exclusions.filter(pl.col("offering_id") != "o2"), before.exclusions)
 
 
+def test_a_resold_offer_goes_behind_the_cloud_itself_at_the_same_price_only() -> None:
+    price = "price_usd_per_instance_hour"
+    itself = {"offering_id": "z", "provider": "zeta", "price_date": NIGHT - timedelta(days=3)}
+    resold = {"offering_id": "a", "provider": "alpha", "origin": "zeta", "price_date": NIGHT}
+    assert ids(ranked(offers(resold, itself))) == ["z", "a"]
+    assert ids(ranked(offers(resold | {"origin": None}, itself))) == ["a", "z"]  # control: the fresher price
+    cheaper = {price: float(offers(itself)[price][0]) * 0.9}
+    assert ids(ranked(offers(resold | cheaper, itself))) == ["a", "z"]
+
+
 def test_hardware_without_performance_is_unknown() -> None:
     deck = offers({}, {"gpu_candidates": ["A100-SXM4-80GB"]})
     result = ranked(deck, layouts(deck, {"of": "o0"}))

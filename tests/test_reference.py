@@ -198,7 +198,7 @@ PROSE = """
     expected_class_of_winner rationale product homepage pricing_url status_page billed_while_stopped egress_note
     ingress_fee spot_discount_rule reserved_discount_note commitment_note multi_node_fabric nvlink_note
     account_needed_for_prices terms_url terms_note robots_note tax_note source_groups region_text city admin_area
-    gpu_or_family region"""
+    gpu_or_family region reason"""
 
 
 def _unbounded_codes() -> set[tuple[str, str]]:

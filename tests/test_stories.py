@@ -19,7 +19,8 @@ from ranking_decks import LAYOUT
 from story_offers import H100, some, story_offers
 
 from transforms.offers.gpu_names import resolve_gpu
-from transforms.offers.quality import outside_market_band, quality
+from transforms.offers.market import outside_market_band
+from transforms.offers.quality import quality
 from transforms.offers.schema import OFFERING, REJECT
 from transforms.workloads.ask import Answer, ExcludedOffer, Job, RankedOffer, rank_offers
 from transforms.workloads.asked_job import job_row
@@ -611,9 +612,15 @@ def test_us_20_stock_has_a_time_and_a_source() -> None:
     assert MIDNIGHT - one.fetched_at == timedelta(hours=2)
 
 
-@pytest.mark.xfail(strict=True, reason="no answer says in which share of the nights an offer was in stock")
 def test_us_20_scarcity_comes_from_history() -> None:
-    assert "share_of_nights_in_stock" in RankedOffer.__slots__
+    deck = some("F01", "F17").with_columns(
+        nights_in_stock_share=pl.when(pl.col("offering_id") == "F01").then(0.75)
+    )
+    job = eight_h100(purchase=("on-demand", "spot", "reserved"), max_gpus=8)
+    shares = {one.offering_id: one.nights_in_stock_share for one in rank_offers(job, deck).ranked}
+    assert shares == {"F01": 0.75, "F17": None}
+    (alone,) = rank_offers(eight_h100(), some("F01")).ranked
+    assert alone.nights_in_stock_share is None
 
 
 def market(*prices: float) -> pl.DataFrame:

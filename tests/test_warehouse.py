@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from transforms.reference.tables import read
 from transforms.workloads.schema import EXCLUSION, JOB, RANKING
 from warehouse import reference
 from warehouse.checks import run_checks
+from warehouse.comparison import compare_sources
 from warehouse.connection import WarehouseError, migrate, reading, sql_files, storage_version, writing
 from warehouse.load import CaptureRow, SourceNight, content_digest, frame, last_good_offerings, load
 from warehouse.publish import publish, rollback
@@ -77,10 +79,20 @@ def source_night(night: date = NIGHT, *rows: dict[str, object], source_id: str =
     )
 
 
-def describe(connection: duckdb.DuckDBPyConnection, *source_ids: str, is_on: bool = True) -> None:
-    """Puts sources and the assumptions into the warehouse, as the night does."""
+def describe(
+    connection: duckdb.DuckDBPyConnection, *source_ids: str, is_on: bool = True, **basis: str
+) -> None:
+    """Puts sources and the assumptions into the warehouse, as the night does; each is own but for `basis`."""
     columns = frame(connection, "select * from source").columns
-    known = pl.DataFrame({"source_id": source_ids, "name": source_ids, "is_on": [is_on] * len(source_ids)})
+    known = pl.DataFrame(
+        {
+            "source_id": source_ids,
+            "name": source_ids,
+            "kind": ["module"] * len(source_ids),
+            "basis": [basis.get(name, "bundled" if name == "list_prices" else "own") for name in source_ids],
+            "is_on": [is_on] * len(source_ids),
+        }
+    )
     full = known.with_columns(
         pl.lit(None, pl.String).alias(name) for name in columns if name not in known.columns
     )
@@ -273,6 +285,175 @@ def test_bundled_prices_stand_in_only_where_no_source_has_the_provider(path: Pat
             assert connection.execute(query).fetchall() == expected
 
 
+def of_provider(provider: str, *rows: dict[str, object], source_id: str, night: date = NIGHT) -> SourceNight:
+    return source_night(night, *({"provider": provider, **row} for row in rows), source_id=source_id)
+
+
+def test_what_a_provider_says_itself_goes_before_what_others_say(path: Path) -> None:
+    """Per provider one basis stands: own, else mirror, else catalog, else the bundled list."""
+    standing = "select offering_id, basis, freshness from current_offering order by all"
+    rows = {
+        "acme": of_provider("acme", {"offering_id": "own", "purchase": "spot"}, source_id="acme"),
+        "copy": of_provider("acme", {"offering_id": "mirrored"}, source_id="copy"),
+        "wide": of_provider("acme", {"offering_id": "c1"}, {"offering_id": "c2"}, source_id="wide"),
+        "narrow": of_provider("acme", {"offering_id": "c3"}, source_id="narrow"),
+        "list_prices": of_provider("acme", {"offering_id": "bundled"}, source_id="list_prices"),
+    }
+    bases = {"copy": "mirror", "wide": "catalog", "narrow": "catalog"}
+    with writing(path) as connection:
+        for result in rows.values():
+            load(connection, result)
+        for gone, expected in (
+            (0, [("own", "own", "tonight")]),
+            (1, [("mirrored", "mirror", "tonight")]),
+            (2, [("c1", "catalog", "tonight"), ("c2", "catalog", "tonight")]),
+            (3, [("c3", "catalog", "tonight")]),
+            (4, [("bundled", "bundled", "bundled")]),
+        ):
+            describe(connection, *list(rows)[gone:], **bases)
+            assert connection.execute(standing).fetchall() == expected
+        # a catalog that was good tonight goes before a wider one of another night, and both are of second rank
+        describe(connection, "wide", "narrow", "list_prices", **bases)
+        later = NIGHT + timedelta(days=1)
+        load(connection, of_provider("acme", {"offering_id": "c3"}, source_id="narrow", night=later))
+        assert connection.execute(standing).fetchall() == [("c3", "catalog", "tonight")]
+        # an own source stands on its last good night for 45 days
+        describe(connection, *rows, **bases)
+        assert connection.execute(standing).fetchall() == [("own", "own", "last_good")]
+        much_later = NIGHT + timedelta(days=46)
+        load(connection, of_provider("acme", {"offering_id": "c3"}, source_id="narrow", night=much_later))
+        assert connection.execute(standing).fetchall() == [("c3", "catalog", "tonight")]
+
+
+def test_two_own_sources_stand_together_and_an_offer_of_both_stands_once(path: Path) -> None:
+    on_demand = of_provider("acme", {"offering_id": "a"}, {"offering_id": "both"}, source_id="acme")
+    reserved = {"offering_id": "r", "purchase": "reserved"}
+    again = {"offering_id": "both", "evidence": "page_html", "price_listed": 3.0}
+    with writing(path) as connection:
+        describe(connection, "acme", "acme_list")
+        load(connection, of_provider("acme", reserved, again, source_id="acme_list"))
+        load(connection, on_demand)
+        query = "select offering_id, source_id from current_offering order by all"
+        expected = [("a", "acme"), ("both", "acme"), ("r", "acme_list")]
+        assert connection.execute(query).fetchall() == expected
+        assert run_checks(connection) == []
+
+
+def test_a_resold_offer_is_counted_where_nobody_sells_it_for_less(path: Path) -> None:
+    def resold(offering_id: str, usd: float, gpus: int = 1, **more: object) -> dict[str, object]:
+        price = {"price_usd_per_gpu_hour": usd, "price_usd_per_instance_hour": usd * gpus, "gpu_count": gpus}
+        where = {"segment": "reseller", "origin": "acme", "region_text": "east"}
+        return {"offering_id": offering_id, **where, **price, **more}
+
+    nights = (
+        of_provider("acme", {"offering_id": "original"}, source_id="acme"),
+        of_provider(
+            "broker",
+            resold("as the origin", 1.5),
+            resold("dearer", 2.0, 8),
+            resold("spot", 0.9, purchase="spot"),
+            resold("other region", 2.0, 8, region_text="west"),
+            resold("endpoints on acme", 4.0, segment="serverless"),
+            {"offering_id": "no origin", "segment": "reseller"},
+            source_id="broker",
+        ),
+        of_provider("agent", resold("cheaper", 1.9, 8), source_id="agent"),
+    )
+    with writing(path) as connection:
+        describe(connection, "acme", "broker", "agent")
+        for result in nights:
+            load(connection, result)
+        counted = dict(connection.execute("select offering_id, is_counted from current_offering").fetchall())
+        assert counted == {
+            "original": True,
+            "as the origin": False,  # acme has one H100 on demand itself
+            "dearer": False,  # the agent sells eight of acme in the east for less
+            "cheaper": True,
+            "spot": True,  # acme sells no spot
+            "other region": True,
+            "endpoints on acme": True,  # a service of its own, not the machine of acme
+            "no origin": True,
+        }
+
+
+def test_share_of_nights_in_stock(path: Path) -> None:
+    """Five nights. a: in, out, low, unknown, (failed); b: only listed; c: in, gone, in, out, (failed)."""
+    told = (
+        {"a": "in_stock", "b": "listed_only", "c": "in_stock"},
+        {"a": "out_of_stock", "b": "listed_only"},
+        {"a": "low", "b": "listed_only", "c": "in_stock"},
+        {"a": "unknown", "b": "listed_only", "c": "out_of_stock"},
+    )
+    days = [NIGHT + timedelta(days=number) for number in range(5)]
+    with writing(path) as connection:
+        describe(connection, "alpha")
+        for day, states in zip(days[:4], told, strict=True):
+            rows = ({"offering_id": key, "availability": state} for key, state in states.items())
+            load(connection, source_night(day, *rows))
+        failed = SourceNight(
+            source_id="alpha", night=days[4], started_at=MIDNIGHT, outcome="stale", reason="503", seconds=0.1
+        )
+        load(connection, failed)
+        query = (
+            "select offering_id, nights_in_stock_share, nights_observed, first_night, last_night"
+            " from stock_share order by all"
+        )
+        assert connection.execute(query).fetchall() == [
+            ("a", pytest.approx(2 / 3), 3, days[0], days[2]),
+            ("c", pytest.approx(2 / 3), 3, days[0], days[3]),
+        ]
+        shown = "select offering_id, nights_in_stock_share from current_offering order by all"
+        assert connection.execute(shown).fetchall() == [
+            ("a", pytest.approx(2 / 3)),
+            ("b", None),
+            ("c", pytest.approx(2 / 3)),
+        ]
+        # of the GPU: in stock on nights 1 and 3 by a and c, out on 2 by a and on 4 by c
+        columns = "provider, gpu_key, nights_in_stock_share, nights_observed, last_night"
+        together = f"select {columns} from stock_share_of_gpu"
+        assert connection.execute(together).fetchall() == [("alpha", "H100-SXM5-80GB", 0.5, 4, days[3])]
+        # the same night again with another answer counts once
+        load(connection, source_night(days[4], {"offering_id": "a", "availability": "in_stock"}))
+        load(connection, source_night(days[4], {"offering_id": "a", "availability": "out_of_stock"}))
+        assert connection.execute(f"{query} limit 1").fetchall() == [("a", 0.5, 4, days[0], days[4])]
+
+
+def test_a_mirror_that_disagrees_is_a_soft_finding_of_the_mirror(path: Path) -> None:
+    def priced(offering_id: str, plan: str, usd: float, **more: object) -> dict[str, object]:
+        usd_per_hour = {"price_usd_per_gpu_hour": usd, "price_usd_per_instance_hour": usd}
+        return {"offering_id": offering_id, "plan": plan, **usd_per_hour, **more}
+
+    own = [priced(f"o{n}", f"plan-{n}", 2.0) for n in range(4)]
+    others = [
+        priced("m0", "plan-0", 2.2),  # 10 % more is allowed
+        priced("m1", "plan-1", 2.21),
+        priced("m2", "plan-2", 1.0),
+        priced("m3", "plan-3", 9.0, purchase="spot"),  # another purchase kind
+        priced("m4", "plan-9", 9.0),  # a plan that the provider does not name
+    ]
+    with writing(path) as connection:
+        describe(connection, "acme", "copy", copy="mirror")
+        load(connection, of_provider("acme", *own, source_id="acme"))
+        load(connection, of_provider("acme", *others, source_id="copy"))
+        for _ in range(2):
+            compare_sources(connection, NIGHT)
+            ((source_id, rule, is_hard, subject, detail),) = connection.execute(
+                "select source_id, rule, is_hard, subject, detail from finding"
+            ).fetchall()
+            assert (source_id, rule, is_hard, subject) == ("copy", "sources_disagree", False, "acme: acme")
+            assert detail.startswith(
+                "2 of 3 prices are not from 0.9 to 1.1 times the own ones: plan-2 @ no region"
+            )
+            assert "1.0000 for 2.0000 USD; plan-1" in detail
+        runs = connection.execute("select source_id, findings from source_run order by all").fetchall()
+        assert runs == [("acme", 0), ("copy", 1)]
+        # a mirror of another night is not held against tonight
+        load(connection, of_provider("acme", *own, source_id="acme", night=NIGHT + timedelta(days=1)))
+        compare_sources(connection, NIGHT + timedelta(days=1))
+        later = "select count(*) from finding where night > ?"
+        assert connection.execute(later, [NIGHT]).fetchall() == [(0,)]
+
+
 def test_a_source_that_is_off_or_gone_leaves_the_current_offers(path: Path) -> None:
     with writing(path) as connection:
         load(connection, source_night(NIGHT, {"offering_id": "a"}))
@@ -331,14 +512,57 @@ with writing(Path(sys.argv[1])) as connection:
         assert last_good_offerings(connection, "alpha")["price_listed"].cast(pl.Float64).to_list() == [2.0]
 
 
-def test_a_changed_schema_file_is_refused(path: Path) -> None:
+def as_it_was(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Gives the warehouse the tables of the former release with the rows that it has; returns their names."""
+    statements = (Path(__file__).parent / "former_schema.sql").read_text(encoding="utf-8")
+    tables = re.findall(r"create table (\w+)", statements)
+    for table in tables:
+        connection.execute(f"alter table {table} rename to {table}_new")
+    connection.execute(statements)
+    for table in tables:
+        columns = ", ".join(frame(connection, f"select * from {table}").columns)
+        connection.execute(f"insert into {table} by name select {columns} from {table}_new")
+        connection.execute(f"drop table {table}_new")
+        connection.execute("update schema_file set sha256 = 'former' where name like ?", [f"%_{table}"])
+    return tables
+
+
+def test_a_warehouse_of_the_former_release_keeps_its_rows_and_goes_on(path: Path) -> None:
+    second, third = NIGHT + timedelta(days=1), NIGHT + timedelta(days=2)
     with writing(path) as connection:
-        connection.execute("update schema_file set sha256 = 'x' where name = '040_offering'")
-    with (
-        pytest.raises(WarehouseError, match=r"040_offering\.sql is not the one that made this warehouse"),
-        writing(path),
-    ):
+        describe(connection, "alpha")
+        load(connection, source_night(NIGHT, {"offering_id": "a"}, {"offering_id": "b"}))
+        load(connection, source_night(second, {"offering_id": "a", "price_listed": 4.0}))
+        assert as_it_was(connection) == ["source", "listing", "offering"]
+        assert "basis" not in frame(connection, "select * from source").columns
+    intervals = [("a", NIGHT, second, 2.0), ("a", second, None, 4.0), ("b", NIGHT, second, 2.0)]
+    with writing(path) as connection:
+        assert history(connection) == intervals
+        assert uncommented(connection) == []
+        kept = last_good_offerings(connection, "alpha")
+        assert kept["price_listed"].cast(pl.Float64).to_list() == [4.0]
+        assert kept["regular_price_listed"].to_list() == [None]
+        assert connection.execute("select source_id, basis from source").fetchall() == [("alpha", None)]
+        assert load(connection, source_night(third, {"offering_id": "a", "price_listed": 4.0})) == "unchanged"
+        assert history(connection) == intervals
+        assert run_checks(connection) == []
+        left = (
+            "select count(*) from duckdb_tables() where table_name like '%_before' or table_name like '%_new'"
+        )
+        assert connection.execute(left).fetchall() == [(0,)]
+    assert storage_version(path) == 64
+
+
+def test_a_schema_that_would_lose_a_column_is_refused_and_nothing_is_changed(path: Path) -> None:
+    with writing(path) as connection:
+        load(connection, source_night(NIGHT, {"offering_id": "a"}))
+        connection.execute("alter table price_history add column colour varchar")
+        connection.execute("update price_history set colour = 'red'")
+        connection.execute("update schema_file set sha256 = 'x' where name = '041_price_history'")
+    with pytest.raises(WarehouseError, match=r"041_price_history\.sql has no colour"), writing(path):
         pass
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute("select colour from price_history").fetchall() == [("red",)]
 
 
 def test_two_writers_are_refused(path: Path) -> None:

@@ -82,7 +82,11 @@ def storage_version(path: Path) -> int:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Applies the files of sql/schema that the database does not have yet, then creates the views anew."""
+    """Applies the files of sql/schema that the database does not have yet, then creates the views anew.
+
+    A table whose file changed since is made anew and keeps its rows; a column that was not there is null in them.
+    Raises WarehouseError where rows would lose a column.
+    """
     connection.execute(
         "create table if not exists schema_file (name varchar not null, sha256 varchar not null)"
     )
@@ -90,15 +94,14 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
     applied = dict(connection.execute("select name, sha256 from schema_file").fetchall())
     for name, text in sql_files("schema"):
         sha256 = hashlib.sha256(text.encode()).hexdigest()
-        if name in applied:
-            if applied[name] != sha256:
-                raise WarehouseError(
-                    f"sql/schema/{name}.sql is not the one that made this warehouse; refresh with the version that"
-                    " made it, or move the file away and lose its history"
-                )
+        if applied.get(name) == sha256:
             continue
         with transaction(connection):
-            connection.execute(text)
+            if name in applied:
+                _make_anew(connection, name, text)
+            else:
+                connection.execute(text)
+            connection.execute("delete from schema_file where name = ?", [name])
             connection.execute("insert into schema_file values (?, ?)", [name, sha256])
     for _, text in _views_in_order():
         connection.execute(text)
@@ -124,6 +127,26 @@ def sql_files(folder: str) -> list[tuple[str, str]]:
         (item.name.removesuffix(".sql"), item.read_text(encoding="utf-8"))
         for item in sorted(found, key=lambda item: item.name)
     ]
+
+
+def _make_anew(connection: duckdb.DuckDBPyConnection, name: str, text: str) -> None:
+    """Replaces the one table that the file `name` of sql/schema makes, and puts its rows back by column name."""
+    table = name.split("_", 1)[1]
+    former = f"{table}_before"
+    before = _columns(connection, table)
+    connection.execute(f"alter table {table} rename to {former}")
+    connection.execute(text)
+    if lost := sorted(before - _columns(connection, table)):
+        raise WarehouseError(
+            f"sql/schema/{name}.sql has no {', '.join(lost)}, which this warehouse holds; refresh with the version"
+            " that made it, or move the file away and lose its history"
+        )
+    connection.execute(f"insert into {table} by name from {former}")
+    connection.execute(f"drop table {former}")
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    return {row[0] for row in connection.execute(f"select column_name from (describe {table})").fetchall()}
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import Literal
 
 import duckdb
@@ -14,9 +15,9 @@ import polars as pl
 from transforms.offers.schema import FINDING, LISTING, OFFERING, REJECT
 from warehouse import history
 from warehouse.checks import BrokenCheckError, refuse_broken
-from warehouse.connection import WarehouseError, transaction
+from warehouse.connection import WarehouseError, reading, transaction
 
-Outcome = Literal["ok", "unchanged", "stale", "blocked", "skipped", "failed", "held"]
+Outcome = Literal["ok", "unchanged", "stale", "blocked", "skipped", "failed", "held", "waiting"]
 GOOD_OUTCOMES = ("ok", "unchanged")
 
 
@@ -66,14 +67,15 @@ def load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome:
 
 def _load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome:
     last_night, last_digest = _last_good(connection, result.source_id)
-    outcome, digest = result.outcome, last_digest
+    outcome, is_good = result.outcome, result.outcome in GOOD_OUTCOMES
+    digest = content_digest(result.offerings) if is_good else last_digest
     with transaction(connection):
-        connection.execute(
-            "delete from finding where night = ? and source_id = ?", [result.night, result.source_id]
-        )
-        insert(connection, "finding", result.findings, night=result.night)
-        if result.outcome in GOOD_OUTCOMES:
-            digest = content_digest(result.offerings)
+        if not (is_good and _stands(connection, result, digest)):
+            connection.execute(
+                "delete from finding where night = ? and source_id = ?", [result.night, result.source_id]
+            )
+            insert(connection, "finding", result.findings, night=result.night)
+        if is_good:
             if digest == last_digest:
                 outcome = "unchanged"
             if digest != last_digest or last_night != result.night:
@@ -109,6 +111,15 @@ def last_good_offerings(connection: duckdb.DuckDBPyConnection, source_id: str) -
     return frame(connection, query, {"source_id": source_id}).cast(OFFERING)
 
 
+def last_good_nights(warehouse: Path) -> dict[str, date]:
+    """Returns the last good night of each source; empty where there is no warehouse yet."""
+    if not warehouse.exists():
+        return {}
+    with reading(warehouse) as connection:
+        query = "select source_id, max(last_good_night) from source_run group by source_id"
+        return {source_id: night for source_id, night in connection.execute(query).fetchall() if night}
+
+
 def frame(
     connection: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, object] | None = None
 ) -> pl.DataFrame:
@@ -124,6 +135,18 @@ def _last_good(connection: duckdb.DuckDBPyConnection, source_id: str) -> tuple[d
         [source_id],
     ).fetchone()
     return row if row else (None, None)
+
+
+def _stands(connection: duckdb.DuckDBPyConnection, result: SourceNight, digest: str | None) -> bool:
+    """Whether a good run of this night had the same offerings.
+
+    What it found still stands: the last good night is now this one, and against it nothing has changed.
+    """
+    row = connection.execute(
+        "select outcome, content_digest from source_run where night = ? and source_id = ?",
+        [result.night, result.source_id],
+    ).fetchone()
+    return row is not None and row[0] in GOOD_OUTCOMES and row[1] == digest
 
 
 def _refuse_the_past(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> None:

@@ -23,7 +23,7 @@ comment on table source_run is 'how collecting one source went in one night';
 comment on column source_run.night is 'logical date of the night, UTC';
 comment on column source_run.source_id is 'source that was collected; a module in scrapers/providers';
 comment on column source_run.started_at is 'when collecting began, UTC';
-comment on column source_run.outcome is 'ok, unchanged, stale, blocked, skipped, failed or held';
+comment on column source_run.outcome is 'ok, unchanged, stale, blocked, skipped, failed, held or waiting';
 comment on column source_run.reason is 'why the outcome is not ok, one line';
 comment on column source_run.payloads is 'answers received';
 comment on column source_run.bytes is 'bytes of those answers';

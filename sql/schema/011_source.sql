@@ -1,9 +1,12 @@
--- source: what is known of each source
+-- source: what is known of each source, and of each provider that none of them asks
 -- Grain: source_id.
 -- Units: none.
 -- Reads: nothing. Read by: source_health.
 create table source (
     source_id varchar not null,
+    kind varchar,
+    basis varchar,
+    provider varchar,
     name varchar,
     segment varchar,
     homepage varchar,
@@ -16,8 +19,11 @@ create table source (
     auth_env varchar
 );
 
-comment on table source is 'what is known of each source';
+comment on table source is 'what is known of each source, and of each provider that none of them asks';
 comment on column source.source_id is 'source that was collected; a module in scrapers/providers';
+comment on column source.kind is 'module: it is asked; bundled: a provider of our bundled list that no module asks; none: a provider without a price that could be read';
+comment on column source.basis is 'who says it: own (the provider itself), mirror, catalog or bundled; null where nobody is asked';
+comment on column source.provider is 'provider whose offers it lists; null for a source of many';
 comment on column source.name is 'name for people';
 comment on column source.segment is 'hyperscaler, neocloud, marketplace, peer_host, serverless, reseller or bare_metal';
 comment on column source.homepage is 'home page';
@@ -26,5 +32,5 @@ comment on column source.terms is 'open, restricted or unknown';
 comment on column source.terms_url is 'where the terms stand';
 comment on column source.terms_note is 'what the terms say of automated access';
 comment on column source.is_on is 'whether it is collected';
-comment on column source.off_reason is 'why it is off';
+comment on column source.off_reason is 'why it is off, or why there is nothing to ask';
 comment on column source.auth_env is 'environment variable that holds the key; null when none is needed';

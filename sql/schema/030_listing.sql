@@ -34,6 +34,7 @@ create table listing (
     purchase varchar,
     term_months integer,
     upfront varchar,
+    regular_price varchar,
     region_text varchar,
     zone_text varchar,
     availability varchar,
@@ -84,6 +85,7 @@ comment on column listing.price_state is 'priced, from_price, bid_floor, contact
 comment on column listing.purchase is 'on_demand, spot or reserved';
 comment on column listing.term_months is 'length of a commitment, months';
 comment on column listing.upfront is 'one-time payment of a reservation as listed';
+comment on column listing.regular_price is 'crossed-out price beside a promotion, per the same as the listed price';
 comment on column listing.region_text is 'region as the source wrote it';
 comment on column listing.zone_text is 'zone as the source wrote it';
 comment on column listing.availability is 'in_stock, low, out_of_stock, listed_only or unknown';
@@ -95,7 +97,7 @@ comment on column listing.billing_minimum_s is 'least billed time per start, sec
 comment on column listing.storage_price_per_gb_month is 'storage price as listed, in currency per GB-month';
 comment on column listing.egress_price_per_gb is 'outgoing data as listed, in currency per GB';
 comment on column listing.ingress_price_per_gb is 'incoming data as listed, in currency per GB';
-comment on column listing.evidence is 'live, mirror, machine_collected, page_html, page_transcription, provider_docs or second_hand';
+comment on column listing.evidence is 'live, mirror, derived, machine_collected, page_html, page_transcription, provider_docs or second_hand';
 comment on column listing.as_of is 'day that the source itself states for the price';
 comment on column listing.source_url is 'page or endpoint where the price stands';
 comment on column listing.origin is 'cloud that a reseller sells';

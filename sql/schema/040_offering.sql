@@ -36,6 +36,7 @@ create table offering (
     price_per varchar,
     price_unit varchar,
     upfront_listed decimal(24, 10),
+    regular_price_listed decimal(24, 10),
     price_usd_per_gpu_hour decimal(18, 6),
     price_usd_per_instance_hour decimal(18, 6),
     upfront_usd decimal(18, 6),
@@ -101,6 +102,7 @@ comment on column offering.currency is 'ISO 4217 code of the listed price';
 comment on column offering.price_per is 'gpu or instance: what the listed price is for';
 comment on column offering.price_unit is 'second, minute, hour, day, month, year or term: the time that the listed price is for';
 comment on column offering.upfront_listed is 'one-time payment as listed, in currency';
+comment on column offering.regular_price_listed is 'crossed-out price beside a promotion, per the same as the listed price';
 comment on column offering.price_usd_per_gpu_hour is 'USD per GPU and hour; null with a price_gap';
 comment on column offering.price_usd_per_instance_hour is 'USD per instance and hour; null with a price_gap';
 comment on column offering.upfront_usd is 'one-time payment of a reservation, USD';
@@ -122,7 +124,7 @@ comment on column offering.interruption_source is 'where the loss rate comes fro
 comment on column offering.availability is 'in_stock, low, out_of_stock, listed_only or unknown';
 comment on column offering.availability_text is 'evidence for the availability, as the source wrote it';
 comment on column offering.available_count is 'machines or GPUs that the source counts as free';
-comment on column offering.evidence is 'live, mirror, machine_collected, page_html, page_transcription, provider_docs or second_hand';
+comment on column offering.evidence is 'live, mirror, derived, machine_collected, page_html, page_transcription, provider_docs or second_hand';
 comment on column offering.price_date is 'day on which the price was true';
 comment on column offering.fetched_at is 'when the answer was fetched, UTC';
 comment on column offering.source_url is 'page or endpoint where the price stands';

@@ -10,6 +10,7 @@ select
     provider_name,
     segment,
     product,
+    origin,
     plan,
     gpu_name,
     gpu_text,
@@ -30,8 +31,10 @@ select
     storage_usd_per_gb_month,
     egress_usd_per_gb,
     availability,
+    nights_in_stock_share,
     evidence,
     freshness,
+    is_counted,
     price_date,
     age_days,
     source_url

@@ -105,17 +105,28 @@ def _leading_number(text: Any) -> float | None:
 
 
 def with_bill(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with the terms of the bill: what the listing says, else what the provider states."""
+    """Returns the rows with the terms of the bill.
+
+    What the listing says goes before what the source bills beside its machines, and that before what provider.csv
+    states.
+    """
     usd = pl.col("usd_per_currency")
+    egress_told = pl.col("egress_price_per_gb").is_not_null()
     return rows.with_columns(
         billing_increment_s=pl.coalesce("billing_increment_s", "provider_increment_s"),
         billing_minimum_s=pl.coalesce("billing_minimum_s", "provider_minimum_s"),
-        storage_usd_per_gb_month=pl.coalesce(number("storage_price_per_gb_month") * usd, "provider_storage"),
-        egress_usd_per_gb=pl.coalesce(number("egress_price_per_gb") * usd, "provider_egress"),
-        egress_free_gb_per_month=pl.when(pl.col("egress_price_per_gb").is_null()).then(
-            "egress_free_gb_per_month"
+        storage_usd_per_gb_month=pl.coalesce(
+            number("storage_price_per_gb_month") * usd, "extra_storage", "provider_storage"
         ),
-        ingress_usd_per_gb=pl.coalesce(number("ingress_price_per_gb") * usd, "provider_ingress"),
+        egress_usd_per_gb=pl.coalesce(number("egress_price_per_gb") * usd, "extra_egress", "provider_egress"),
+        egress_free_gb_per_month=pl.when(egress_told)
+        .then(None)
+        .when(pl.col("extra_egress").is_not_null())
+        .then("extra_free_gb")
+        .otherwise("egress_free_gb_per_month"),
+        ingress_usd_per_gb=pl.coalesce(
+            number("ingress_price_per_gb") * usd, "extra_ingress", "provider_ingress"
+        ),
     )
 
 

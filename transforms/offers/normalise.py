@@ -12,11 +12,12 @@ import polars as pl
 
 from scrapers.contract import Availability, Evidence, PriceState, PurchaseKind, Segment
 from transforms.offers.bill import with_bill, with_interruptions, with_provider_facts, with_stock
+from transforms.offers.extras import with_extras
 from transforms.offers.hardware import said, with_gpus, with_link, with_quantities
 from transforms.offers.listings import longest_text
 from transforms.offers.money import hours_of_unit, money, usd_per_currency, with_usd_prices
 from transforms.offers.regions import region_frame
-from transforms.offers.schema import FINDING, INTERRUPTION, LISTING, OFFERING, REJECT, STOCK
+from transforms.offers.schema import EXTRA, FINDING, INTERRUPTION, LISTING, OFFERING, REJECT, STOCK
 from transforms.reference.tables import assumption
 
 IDENTITY = (
@@ -39,7 +40,7 @@ IDENTITY = (
 STATE_ORDER = {"priced": 0, "future": 0, "bid_floor": 1, "from_price": 2, "contact_sales": 3}
 # The rate that is billed before what it sums up to in a longer time.
 UNIT_ORDER = {"second": 0, "minute": 0, "hour": 0, "day": 1, "month": 2, "year": 3, "term": 4}
-DATED_BY_FETCH = ("live", "mirror")
+DATED_BY_FETCH = ("live", "mirror", "derived")
 SPOT_GAP = "spot price is not below on-demand"
 
 
@@ -71,6 +72,7 @@ def normalise(
     rates: pl.DataFrame,
     night: date,
     segments: Mapping[str, str | None],
+    extras: pl.DataFrame | None = None,
 ) -> Normalised:
     """Returns one offering or one reject for every listing.
 
@@ -82,6 +84,7 @@ def normalise(
         night: the logical date; rates fixed later are not used.
         segments: the segment of each source id, for listings that do not state their own; None for a source
             without one.
+        extras: EXTRA rows, joined by provider and place; what a listing says of its own storage goes before them.
     """
     rows = listings.select(LISTING.names()).match_to_schema(LISTING)
     rows = with_long_text(rows)
@@ -90,7 +93,9 @@ def normalise(
     rows = with_link(rows)
     rows = with_provider_facts(rows)
     rows = with_places(rows)
-    rows = with_usd_prices(rows, usd_per_currency(rates, night))
+    conversions = usd_per_currency(rates, night)
+    rows = with_usd_prices(rows, conversions)
+    rows = with_extras(rows, EXTRA.to_frame() if extras is None else extras, conversions)
     rows = with_bill(rows)
     rows = with_stock(rows, stock.select(STOCK.names()).match_to_schema(STOCK))
     rows = with_interruptions(rows, interruptions.select(INTERRUPTION.names()))
@@ -172,8 +177,8 @@ def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows with the reason and detail of a reject; both null for what becomes an offering.
 
     Of listings with the same identity in one source one is kept and the others are duplicates. A price goes before
-    a lower bound, and that before none; then what was read live, then the newest; then the shorter unit of time;
-    then the cheaper.
+    a lower bound, and that before none; then what was read live, then the newest; then what took effect last; then
+    the shorter unit of time; then the cheaper.
     """
     judged = rows.with_columns(reason=_reason()).with_columns(detail=_detail())
     is_shared = pl.len().over("source_id", "offering_id") > 1
@@ -187,6 +192,7 @@ def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("price_state").replace_strict(STATE_ORDER, default=None),
         pl.col("usd_per_instance_hour").is_null() & pl.col("usd_per_gpu_hour").is_null(),
         days_before,
+        -pl.col("valid_from").dt.epoch("d"),
         pl.col("price_unit").replace_strict(UNIT_ORDER, default=None),
         "usd_per_instance_hour",
         "price_number",
@@ -312,6 +318,7 @@ def as_offerings(rows: pl.DataFrame) -> pl.DataFrame:
         rows.with_columns(
             price_listed=pl.when(~is_quote).then(pl.col("price").cast(exact, strict=False)),
             upfront_listed=pl.col("upfront").cast(exact, strict=False),
+            regular_price_listed=pl.col("regular_price").cast(exact, strict=False),
             price_usd_per_gpu_hour=pl.when(~is_quote).then(money("usd_per_gpu_hour")),
             price_usd_per_instance_hour=pl.when(~is_quote).then(money("usd_per_instance_hour")),
             upfront_usd=money("upfront_usd"),

@@ -37,6 +37,7 @@ class RankedOffer:
     price_usd_per_instance_hour: float
     price_date: date | None
     availability: str | None
+    nights_in_stock_share: float | None  # of the nights that tell; null without a history
     evidence: str | None
     fetched_at: datetime | None
     source_url: str | None
@@ -117,11 +118,13 @@ class Answer:
 def rank_offers(
     job: Job, offers: pl.DataFrame, *, night: date | None = None, outlier_ids: Iterable[str] = ()
 ) -> Answer:
-    """Returns the answer of a job on OFFERING rows, each listed once.
+    """Returns the answer of a job on OFFERING rows, each listed once; those of current_offering have a history too.
 
     Ages of prices are counted to `night`, by default the newest price date of the offers. Offers in `outlier_ids`
     are ranked but cannot lead. Raises ValueError for an offer that is listed twice.
     """
+    if "nights_in_stock_share" not in offers.columns:
+        offers = offers.with_columns(nights_in_stock_share=pl.lit(None, pl.Float64))
     row, machines = job_row(job), hardware(offers)
     layouts = performance(row, machines)
     ranked = rank(

@@ -25,6 +25,7 @@ OFFER_COLUMNS = (
     "source_id",
     "provider",
     "segment",
+    "origin",
     "plan",
     "region_key",
     "country",
@@ -86,8 +87,8 @@ def numbered_offers(offerings: pl.DataFrame, night: date, outlier_ids: set[str])
     """Returns the columns of the offers that a ranking needs, money as floats, with what follows from them alone.
 
     `offer` numbers them, `sort_of` the kinds of machine among them. `standing` orders offers that cost the same:
-    fresher price, named GPU before several candidates, evidence of stock, provider, plan and id; the last ones make
-    it independent of the order of the input.
+    a cloud itself before who resells it, fresher price, named GPU before several candidates, evidence of stock,
+    provider, plan and id; the last ones make it independent of the order of the input.
     """
     age = price_age_days(night)
     rows = (
@@ -108,6 +109,7 @@ def numbered_offers(offerings: pl.DataFrame, night: date, outlier_ids: set[str])
     )
     stock = pl.col("availability").replace_strict(AVAILABILITY_ORDER, default=len(AVAILABILITY_ORDER))
     best_first = pl.arg_sort_by(
+        pl.col("origin").is_not_null(),
         "age_days",
         pl.col("gpu_candidates").list.len() > 1,
         stock,
