@@ -22,7 +22,7 @@ import pytest
 
 from scrapers.contract import ExchangeRate, Listing, Payload
 from scrapers.errors import PayloadShapeError
-from scrapers.providers import aws, azure, ecb, gcp, oci
+from scrapers.providers import aws, aws_price_list, azure, ecb, gcp, gcp_billing, oci
 from transforms.offers.gpu_names import resolve_gpu
 from transforms.offers.listings import listing_frame
 from transforms.offers.normalise import normalise
@@ -101,6 +101,9 @@ JSON_PAYLOADS = [
     (aws, "payload.on_demand_us-east-1.json"),
     (aws, "payload.spot_advisor.json"),
     (azure, "payload.reservation.json"),
+    (aws_price_list, "payload.savings_plans.json"),
+    (azure, "payload.traffic.json"),
+    (gcp_billing, "payload.skus_2.json"),
     (oci, "payload.products.json"),
     (ecb, "payload.rates.json"),
 ]
@@ -352,7 +355,9 @@ def test_azure_rows_of_other_things_are_not_taken_for_no_offers() -> None:
 
 
 def test_azure_asks_once_for_all_regions() -> None:
-    for request in azure.SOURCE.requests:
+    machines, others = azure.SOURCE.requests[:2], azure.SOURCE.requests[2:]
+    assert [request.part for request in others] == ["disks", "traffic"]
+    for request in machines:
         query = parse_qs(urlsplit(request.url).query)
         assert query["api-version"] == ["2023-01-01-preview"]
         assert "contains(armSkuName,'Standard_N')" in query["$filter"][0]
@@ -431,7 +436,9 @@ def test_gcp_names_what_is_broken(old: str, new: str, place: str) -> None:
 
 
 def test_oci_leaves_out_licences_other_buildings_nodes_and_days() -> None:
-    plans = [plan for plan, _ in _plans(oci, "payload.products.json")]
+    records = list(oci.parse(_payload("oci", "payload.products.json")))
+    listings = [record for record in records if isinstance(record, Listing)]
+    plans = [listing.plan for listing in listings if listing.evidence == "live"]
     gpus = ["B90002", "B90003", "B90004", "B90005", "B90006", "B90012", "B90013"]
     assert plans == [*gpus, "B90015", "B90016", "B90017", "B90018", "B90019"]
 
@@ -468,6 +475,16 @@ def test_oci_price_per_gpu_becomes_that_of_the_smallest_shape() -> None:
     found = {
         row["plan"]: (row["gpu_count"], row["price_usd_per_instance_hour"])
         for row in normal.offerings.iter_rows(named=True)
+        if row["evidence"] == "live"
+    }
+    halves = {
+        row["plan"]: (row["product"], row["gpu_count"], row["price_usd_per_instance_hour"])
+        for row in normal.offerings.iter_rows(named=True)
+        if row["evidence"] == "derived"
+    }
+    assert halves == {
+        "B90005": ("preemptible", 1, Decimal("1.475")),  # V100: half of 2.95
+        "B90016": ("preemptible", 1, Decimal("0.6375")),  # P100, a virtual machine: half of 1.275
     }
     assert found == {
         "B90002": (8, Decimal(80)),  # H100: 8 x 10

@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapers import bundled
-from scrapers.contract import Listing, Payload, Quantity, Record, Stock
+from scrapers.contract import Extra, Listing, Payload, Quantity, Record, Stock
 from scrapers.errors import PayloadShapeError
 from transforms.offers.gpu_names import resolve_gpu
 
@@ -66,14 +66,14 @@ PARSED = {
     "ovh/ovh_catalog.json": Capture("https://api.ovh.com/v1/order/catalog/public/cloud?ovhSubsidiary=FR", 2),
     "linode/types_page1.json": Capture(f"{LINODE}/linode/types?page=1", 4),
     "linode/regions_availability_page1.json": Capture(f"{LINODE}/regions/availability?page=1", 0, 100),
+    "linode/volume_types.json": Capture(f"{LINODE}/volumes/types?page=1", 0),
+    "linode/network_transfer_prices.json": Capture(f"{LINODE}/network-transfer/prices?page=1", 0),
     "runpod/gpu_types_2026-09.json": Capture("https://api.runpod.io/graphql", 96),
+    "verda/datacrunch_products_2025-08-08_excerpt.html": Capture("https://datacrunch.io/products", 8),
+    "runpod/pricing_2025-09-09_excerpt.html": Capture("https://www.runpod.io/pricing", 10),
 }
 UNPARSED = {
     "vast/skypilot_style_vms.csv": "offers that somebody else folded to types; not an answer of the source",
-    "verda/datacrunch_products_2025-08-08_excerpt.html": "an old page; the API has the same prices",
-    "runpod/pricing_2025-09-09_excerpt.html": "an old page; the API has the prices of today",
-    "linode/volume_types.json": "storage only; the price is a fact of the provider",
-    "linode/network_transfer_prices.json": "egress only; the price is a fact of the provider",
 }
 
 
@@ -293,6 +293,23 @@ def test_linode_cards_and_stock() -> None:
     assert (where["us-southeast"], where["ap-south"]) == ("out_of_stock", "in_stock")
 
 
+def test_linode_disks_and_traffic() -> None:
+    disks, traffic = (
+        {one.region_text: (one.kind, one.per, one.price) for one in parse(name) if isinstance(one, Extra)}
+        for name in ("linode/volume_types.json", "linode/network_transfer_prices.json")
+    )
+    assert disks == {
+        None: ("storage", "gb_month", Decimal("0.1")),
+        "id-cgk": ("storage", "gb_month", Decimal("0.12")),
+        "br-gru": ("storage", "gb_month", Decimal("0.14")),
+    }
+    assert traffic == {  # not the 0.01 of the "distributed" network
+        None: ("egress", "gb", Decimal("0.005")),
+        "id-cgk": ("egress", "gb", Decimal("0.015")),
+        "br-gru": ("egress", "gb", Decimal("0.007")),
+    }
+
+
 def test_runpod_pools_and_placeholders() -> None:
     records = parse("runpod/gpu_types_2026-09.json")
     secure = only(records, gpu_text="NVIDIA H100 80GB HBM3", product="pods_secure")
@@ -310,6 +327,47 @@ def test_runpod_pools_and_placeholders() -> None:
     assert only(records, plan="PRO 6000 MIG 48GB", product="pods_secure").gpu_memory == Quantity(
         Decimal(48), "GB"
     )
+
+
+def test_verda_page_is_of_whole_instances_without_the_dynamic_price() -> None:
+    records = parse("verda/datacrunch_products_2025-08-08_excerpt.html")
+    assert {(one.plan, one.purchase, one.gpu_count): one.price for one in listings(records)} == {
+        ("1B200.30V", "on_demand", 1): Decimal("3.64"),
+        ("1B200.30V", "spot", 1): Decimal("0.80"),
+        ("2B200.60V", "on_demand", 2): Decimal("7.27"),
+        ("2B200.60V", "spot", 2): Decimal("1.61"),
+        ("4B200.120V", "on_demand", 4): Decimal("14.55"),
+        ("4B200.120V", "spot", 4): Decimal("3.21"),
+        ("8B200.240V", "on_demand", 8): Decimal("29.10"),
+        ("8B200.240V", "spot", 8): Decimal("6.43"),
+    }
+    node = only(records, plan="8B200.240V", purchase="on_demand")
+    assert (node.price_per, node.price_unit, node.currency) == ("instance", "hour", "USD")
+    assert (node.gpu_memory, node.gpu_memory_is_total) == (Quantity(Decimal(1440), "GB"), True)
+    assert (node.ram, node.vcpus, node.link_text) == (Quantity(Decimal(1472), "GB"), 240, "1.8 TB/s")
+    assert only(records, plan="1B200.30V", purchase="spot").link_text is None
+
+
+def test_runpod_page_has_its_prices_in_attributes() -> None:
+    records = parse("runpod/pricing_2025-09-09_excerpt.html")
+    assert {(one.plan, one.product): one.price for one in listings(records)} == {
+        ("H200", "pods_secure"): Decimal("3.79"),
+        ("H200", "pods_community"): Decimal("3.59"),
+        ("B200", "pods_secure"): Decimal("5.99"),
+        ("B200", "pods_community"): Decimal("5.98"),
+        ("H100 NVL", "pods_secure"): Decimal("2.79"),
+        ("H100 NVL", "pods_community"): Decimal("2.59"),
+        ("H100 PCIe", "pods_secure"): Decimal("2.39"),
+        ("H100 PCIe", "pods_community"): Decimal("1.99"),
+        ("H100 SXM", "pods_secure"): Decimal("2.69"),
+        ("H100 SXM", "pods_community"): Decimal("2.69"),
+    }
+    assert {(one.price_per, one.price_unit, one.currency) for one in listings(records)} == {
+        ("gpu", "hour", "USD")
+    }
+    secure = only(records, plan="H100 SXM", product="pods_secure")
+    assert (secure.segment, secure.gpu_memory) == ("neocloud", Quantity(Decimal(80), "GB"))
+    assert only(records, plan="H200", product="pods_community").segment == "peer_host"
 
 
 # Pages that follow

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record
+from scrapers.contract import ExchangeRate, Extra, Interruption, Listing, Payload, Quantity, Record
 from scrapers.errors import PayloadShapeError
-from scrapers.providers import aws, azure, ecb, gcp, oci
+from scrapers.providers import aws, aws_price_list, azure, ecb, gcp, gcp_billing, oci
 from transforms.offers.gpu_names import resolve_gpu
 from transforms.offers.listings import listing_frame
 from transforms.offers.normalise import normalise
@@ -34,10 +34,10 @@ UNPARSED = {
     "aws/price_list_bulk_china_gp3.json": "bulk price list: refused",
     "aws/price_list_bulk_p4d_capacityblock.json": "bulk price list: refused",
     "aws/price_list_bulk_us_east_2_sample.json": "bulk price list: refused",
-    "azure/retail_storage_northeurope.json": "storage: refused, for no row is a machine",
+    "azure/retail_storage_northeurope.json": "storage without its currency",
     "azure/skypilot_style_vms_gpu.csv": "a catalog of another project",
-    "gcp/billing_catalog_skus_sample.json": "components from an API that needs a key",
-    "gcp/gpus-pricing_2026-10_tables.html": "the price page of one region; the mirror has all",
+    "gcp/billing_catalog_skus_sample.json": "components: read by gcp_billing",
+    "gcp/gpus-pricing_2026-10_tables.html": "the price page of one region: read by gcp_page",
     "gcp/karpenter_initial_prices_gpu.json": "a second mirror",
     "gcp/skypilot_style_vms_gpu.csv": "a catalog of another project, with wrong rows",
     "oci/cost_estimator_shapes_excerpt.json": "shapes without prices",
@@ -57,9 +57,10 @@ def _payload(name: str, body: bytes | None = None) -> Payload:
 
 
 def _listings(provider: Any, payload: Payload) -> list[Listing]:
+    """The listings of an answer, without those that the provider's rule adds."""
     records: list[Record] = list(provider.parse(payload))
-    assert all(isinstance(record, Listing) for record in records)
-    return [record for record in records if isinstance(record, Listing)]
+    assert all(isinstance(record, Listing | Extra) for record in records)
+    return [record for record in records if isinstance(record, Listing) and record.evidence != "derived"]
 
 
 def _one(listings: list[Listing], **wanted: Any) -> Listing:
@@ -174,9 +175,20 @@ def test_azure_keyed_rows() -> None:
     assert {row.currency for row in listings} == {None}, "the recorder left the currency out"
 
 
-def test_azure_storage_holds_no_machine() -> None:
-    with pytest.raises(PayloadShapeError, match="none of 260 rows is of a size"):
-        _listings(azure, _payload("azure/retail_storage_northeurope.json"))
+def test_azure_storage_gives_one_disk_by_the_gib_and_no_machine() -> None:
+    """The recorder left the currency out, and the head of the page; both are put back here."""
+    name = "azure/retail_storage_northeurope.json"
+    rows = json.loads((REAL / name).read_text())
+    with pytest.raises(PayloadShapeError, match="currencyCode: missing"):
+        list(azure.parse(_payload(name)))
+    items = [row | {"currencyCode": "USD", "type": "Consumption"} for row in rows.values()]
+    records = list(azure.parse(_payload(name, json.dumps({"Items": items}).encode())))
+    (disk,) = records
+    assert isinstance(disk, Extra)
+    assert (disk.price, disk.per, disk.region_text) == (Decimal("0.00011"), "gib_hour", "northeurope")
+    others = [item for item in items if item["productName"] != "Azure Premium SSD v2"]
+    with pytest.raises(PayloadShapeError, match="rows is of a size"):
+        list(azure.parse(_payload(name, json.dumps({"Items": others}).encode())))
 
 
 def test_gcp_mirror() -> None:
@@ -224,6 +236,25 @@ def test_oci_known_rows() -> None:
     assert _one(new, plan="B112237").price == 15
 
 
+def test_oci_disks_traffic_and_preemptible_machines() -> None:
+    records = list(oci.parse(_payload("oci/cetools_products_usd_2024.json")))
+    extras = [
+        (row.kind, row.region_text, row.from_gb, row.price) for row in records if isinstance(row, Extra)
+    ]
+    assert extras == [
+        ("egress", "North America, Europe, and UK", 0, 0),
+        ("egress", "North America, Europe, and UK", 10240, Decimal("0.0085")),
+        ("egress", "APAC, Japan, and South America", 0, 0),
+        ("egress", "APAC, Japan, and South America", 10240, Decimal("0.025")),
+        ("egress", "Middle East and Africa", 0, 0),
+        ("egress", "Middle East and Africa", 10240, Decimal("0.05")),
+        ("storage", None, 0, Decimal("0.0425")),  # 0.0255 + 10 x 0.0017
+    ]
+    halves = {row.plan: row.price for row in records if isinstance(row, Listing) and row.purchase == "spot"}
+    # P100 ("X7") as a virtual machine, V100 ("V2") and A10; no bare metal
+    assert halves == {"B88518": Decimal("0.6375"), "B89734": Decimal("1.475"), "B95909": 1}
+
+
 def test_oci_nodes_cost_what_their_gpus_cost() -> None:
     payload = _payload("oci/cetools_products_usd_2026-10-01.json")
     made = listing_frame(oci.parse(payload), payload)
@@ -237,7 +268,9 @@ def test_oci_nodes_cost_what_their_gpus_cost() -> None:
     )
     assert normal.rejects.is_empty()
     nodes = {
-        row["plan"]: row["price_usd_per_instance_hour"] for row in normal.offerings.iter_rows(named=True)
+        row["plan"]: row["price_usd_per_instance_hour"]
+        for row in normal.offerings.iter_rows(named=True)
+        if row["purchase"] == "on_demand"
     }
     assert nodes == {
         "B88517": Decimal("2.55"),  # P100, bare metal: 2 x 1.275
@@ -272,3 +305,126 @@ def test_ecb_rates() -> None:
         "USD": "1.1534",
     }
     assert {(rate.base, rate.rate_date) for rate in rates} == {("EUR", date(2026, 8, 13))}
+
+
+COLUMN_OF_ATTRIBUTE = {
+    "instanceType": "Instance Type",
+    "instanceFamily": "Instance Family",
+    "operatingSystem": "Operating System",
+    "licenseModel": "License Model",
+    "preInstalledSw": "Pre Installed S/W",
+    "networkPerformance": "Network Performance",
+    "marketoption": "MarketOption",
+    "capacitystatus": "CapacityStatus",
+    "volumeApiName": "Volume API Name",
+    "regionCode": "Region Code",
+    "usagetype": "usageType",
+    "tenancy": "Tenancy",
+    "memory": "Memory",
+    "vcpu": "vCPU",
+    "gpu": "GPU",
+}
+TERM_COLUMNS = [
+    "SKU",
+    "OfferTermCode",
+    "TermType",
+    "Unit",
+    "PricePerUnit",
+    "Currency",
+    "LeaseContractLength",
+    "PurchaseOption",
+    "OfferingClass",
+]
+
+
+def _as_csv(*names: str) -> Payload:
+    """Price lists that were recorded as JSON, in the columns that the same attributes have in the CSV."""
+    columns = [*TERM_COLUMNS, *COLUMN_OF_ATTRIBUTE.values()]
+    rows = [",".join(columns)]
+    for name in names:
+        data = json.loads((REAL / name).read_text())
+        for sku, terms in data["terms"]["OnDemand"].items():
+            attributes = data["products"][sku]["attributes"]
+            for code, term in terms.items():
+                for dimension in term["priceDimensions"].values():
+                    ((currency, price),) = dimension["pricePerUnit"].items()
+                    lease = term["termAttributes"]
+                    cells = [
+                        sku,
+                        code,
+                        "Reserved" if lease else "OnDemand",
+                        dimension["unit"],
+                        price,
+                        currency,
+                    ]
+                    cells += [lease.get(key, "") for key in TERM_COLUMNS[6:]]
+                    cells += [attributes.get(key, "") for key in COLUMN_OF_ATTRIBUTE]
+                    rows.append(",".join(cells))
+    return _payload("aws/index.csv", "\n".join(rows).encode())
+
+
+def test_aws_capacity_blocks_and_disks_of_recorded_lists() -> None:
+    names = [
+        f"aws/price_list_bulk_{name}.json" for name in ("p4d_capacityblock", "china_gp3", "us_east_2_sample")
+    ]
+    records = list(aws_price_list.parse(_as_csv(*names)))
+    (block,) = (record for record in records if isinstance(record, Listing))
+    assert (block.plan, block.product, block.price, block.gpu_count) == (
+        "p4d.24xlarge",
+        "capacity_blocks",
+        None,
+        8,
+    )
+    disks = {
+        (record.region_text, record.currency): record.price for record in records if isinstance(record, Extra)
+    }
+    assert disks == {("cn-northwest-1", "CNY"): Decimal("0.5312"), ("us-east-2", "USD"): Decimal("0.08")}
+
+
+def test_gcp_own_list_and_mirror_agree_on_a_machine() -> None:
+    own = list(gcp_billing.parse(_payload("gcp/billing_catalog_skus_sample.json")))
+    mirror = _listings(gcp, _payload("gcp/cyclenerd_pricing_gpu_2026-07-30.yml"))
+    wanted = {"plan": "a2-highgpu-1g", "region_text": "us-central1", "purchase": "on_demand"}
+    machine = _one([row for row in own if isinstance(row, Listing)], **wanted)
+    # 12 x 0.031611 + 85 x 0.004237 = 0.739477 for the machine, 2.933908 for its GPU
+    assert machine.price == Decimal("0.739477") + Decimal("2.933908")
+    same = (
+        "plan",
+        "gpu_text",
+        "gpu_count",
+        "vcpus",
+        "ram",
+        "disk",
+        "region_text",
+        "purchase",
+        "price",
+        "currency",
+    )
+    assert [getattr(machine, name) for name in same] == [
+        getattr(_one(mirror, **wanted), name) for name in same
+    ]
+
+
+def test_gcp_machines_are_those_of_the_mirror() -> None:
+    mirror = _listings(gcp, _payload("gcp/cyclenerd_pricing_gpu_2026-07-30.yml"))
+    made_of = {
+        row.plan: (
+            row.gpu_text,
+            row.gpu_count,
+            row.vcpus,
+            row.ram and row.ram.amount,
+            row.disk and row.disk.amount,
+        )
+        for row in mirror
+    }
+    table = {
+        machine.plan: (
+            machine.gpu,
+            Decimal(machine.gpus),
+            machine.cores,
+            machine.ram_gib,
+            machine.ssd_gib or None,
+        )
+        for machine in gcp_billing.MACHINES
+    }
+    assert table == made_of

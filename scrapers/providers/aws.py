@@ -85,6 +85,7 @@ SOURCE = Source(
     terms_url="https://aws.amazon.com/service-terms/",
     terms_note="The files are read by the public price pages without a key; the site terms were not read.",
     terms_reviewed_on=date(2026, 9, 20),
+    last_proof="2026-09: unit map recorded and parsed, as the Advisor of 2025-06-28; spot.js not recorded",
     min_listings=300,
     billing_increment_s=1,
     billing_minimum_s=60,

@@ -26,6 +26,7 @@ from scrapers.readers import At, money, read_json
 
 SOURCE = Source(
     id="ovh",
+    provider="ovhcloud",
     name="OVHcloud Public Cloud",
     segment="neocloud",
     homepage="https://www.ovhcloud.com/",
@@ -41,6 +42,7 @@ SOURCE = Source(
     terms_url="https://www.ovhcloud.com/",
     terms_note="the order catalogue API is public; terms not read",
     terms_reviewed_on=date(2026, 4, 1),
+    last_proof="2026-08-14: part of the catalogue recorded and parsed",
     min_listings=10,
     billing_increment_s=3600,
     billing_minimum_s=3600,

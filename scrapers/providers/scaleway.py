@@ -22,7 +22,18 @@ from datetime import date
 from decimal import Decimal
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from scrapers.contract import Availability, Listing, Payload, PriceUnit, Quantity, Request, Source, Stock
+from scrapers.contract import (
+    Availability,
+    Listing,
+    PageCount,
+    Payload,
+    PriceUnit,
+    Quantity,
+    Record,
+    Request,
+    Source,
+    Stock,
+)
 from scrapers.readers import At, read_json
 
 HOST = "https://api.scaleway.com"
@@ -59,6 +70,7 @@ SOURCE = Source(
     terms_url="https://www.scaleway.com/",
     terms_note="the product catalogue API is public; terms not read",
     terms_reviewed_on=date(2025, 10, 28),
+    last_proof="2026-08-14: part of the catalogue recorded and parsed, as the stock of 2026-07-03",
     min_listings=5,
     billing_increment_s=60,
     billing_source="https://github.com/scaleway/docs-content/pull/5727/files",
@@ -72,10 +84,19 @@ AVAILABILITIES: dict[str, Availability] = {
 }
 
 
-def parse(payload: Payload) -> Iterator[Listing | Stock]:
-    """Listings of the GPU plans, or the stock of all plans: the stock does not say which have a GPU."""
+def parse(payload: Payload) -> Iterator[Record]:
+    """Listings of the GPU plans with the count of all plans, or the stock of all plans.
+
+    The stock does not say which plans have a GPU.
+    """
     top = At(payload.part, read_json(payload))
     if "products" in top:
+        yield PageCount(
+            list_name=f"catalogue {_zone(payload) or 'of no zone'}",
+            declared=top["total_count"].integer(),
+            rows=len(top["products"]),
+            place="total_count",
+        )
         for product in top["products"]:
             gpu = product["properties"]["hardware"].get("gpu")
             if gpu.value is not None and gpu["count"].decimal():
