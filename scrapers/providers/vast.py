@@ -8,8 +8,9 @@ group is its listing, and the note says of how many machines; the lowest bid flo
 listing, a lower bound. Neither is a sum or a mean: each can be rented as it stands.
 
 Kept are offers that can be rented, of a verified host or with a reliability of at least 0.95. An offer that
-states neither is kept, and its note says so. Numbers of machines and hosts point at private people's computers:
-they serve to count, and nothing of them is kept.
+states neither is kept, and its note says so. Offers whose price is far from the median of their card (an L4 at 0.02
+was seen) are groups of their own, passed on as a lower bound with the reason, and their bid floors are not. Numbers
+of machines and hosts point at private people's computers: they serve to count, and nothing of them is kept.
 
 `gpu_ram` is in MiB per card. It tells A100 SXM4 of 40 and 80 GB apart, which share a name; it is compared in
 whole GiB. An offer without `dph_base` has only `dph_total`, which includes a default disk; the note says so.
@@ -25,6 +26,7 @@ from decimal import Decimal
 from typing import Literal
 
 from scrapers.contract import Listing, Payload, PriceState, PurchaseKind, Quantity, Request, Segment, Source
+from scrapers.outliers import far_from_median
 from scrapers.readers import At, read_json
 
 URL = "https://console.vast.ai/api/v0/bundles/"
@@ -91,6 +93,7 @@ SOURCE = Source(
     terms_url="https://vast.ai/terms",
     terms_note="terms of 2023-12-15, the clause on automation not read; the search API is public and rate limited",
     terms_reviewed_on=date(2026, 8, 7),
+    last_proof="2026-09: answer of four fields recorded and parsed",
     min_listings=20,
     pace_s=2.0,
     billing_increment_s=1,
@@ -101,14 +104,30 @@ SOURCE = Source(
 
 def parse(payload: Payload) -> Iterator[Listing]:
     """The cheapest offer of each group, then the lowest bid floor of the same group."""
+    offers_for_rent = [offer for offer in _offers(payload) if _is_for_rent(offer)]
+    far = _far_places(offers_for_rent)
     groups: dict[tuple[object, ...], list[At]] = defaultdict(list)
-    for offer in _offers(payload):
-        if _is_for_rent(offer):
-            groups[_group(offer)].append(offer)
-    for offers in groups.values():
-        yield _on_demand(offers)
-        if bids := [offer for offer in offers if offer.get("min_bid").value is not None]:
+    for offer in offers_for_rent:
+        groups[*_group(offer), offer.place in far].append(offer)
+    for (*_, is_far), offers in groups.items():
+        yield _on_demand(offers, is_far=is_far is True)
+        bids = [offer for offer in offers if offer.get("min_bid").value is not None]
+        if bids and not is_far:
             yield _bid_floor(bids)
+
+
+def _far_places(offers: list[At]) -> frozenset[str]:
+    """Where the offers stand whose price per GPU is far from the median of their card."""
+    cards: dict[object, list[At]] = defaultdict(list)
+    for offer in offers:
+        cards[offer["gpu_name"].text(), _memory_gib(offer)].append(offer)
+    places: set[str] = set()
+    for alike in cards.values():
+        per_gpu = [_price(offer) / max(offer["num_gpus"].integer(), 1) for offer in alike]
+        places |= {
+            offer.place for offer, is_far in zip(alike, far_from_median(per_gpu), strict=True) if is_far
+        }
+    return frozenset(places)
 
 
 def _offers(payload: Payload) -> At:
@@ -138,8 +157,11 @@ def _group(offer: At) -> tuple[object, ...]:
 
 
 def _plan(offer: At) -> str:
-    memory_gib = round(offer["gpu_ram"].decimal() / 1024)
-    return f"{offer['num_gpus'].integer()}x {offer['gpu_name'].text()} {memory_gib} GiB"
+    return f"{offer['num_gpus'].integer()}x {offer['gpu_name'].text()} {_memory_gib(offer)} GiB"
+
+
+def _memory_gib(offer: At) -> int:
+    return round(offer["gpu_ram"].decimal() / 1024)
 
 
 def _segment(offer: At) -> Segment | None:
@@ -153,18 +175,19 @@ def _price(offer: At) -> Decimal:
     return offer["dph_total"].decimal() if base is None else base
 
 
-def _on_demand(offers: list[At]) -> Listing:
+def _on_demand(offers: list[At], *, is_far: bool) -> Listing:
     cheapest = min(offers, key=_price)
     is_total = cheapest.get("dph_base").value is None
     return _listing(
         cheapest,
         product="on_demand",
         purchase="on_demand",
-        price_state="priced",
+        price_state="from_price" if is_far else "priced",
         price=_price(cheapest),
         notes=[
             f"cheapest of {_count(offers)}",
             "price includes a default disk (dph_total)" if is_total else None,
+            "price far from the median of this card, no price to rank" if is_far else None,
         ],
     )
 
