@@ -1,4 +1,4 @@
-"""Hyperstack (NexGen Cloud): the public page of GPU prices.
+"""Hyperstack (NexGen Cloud): the public page of GPU prices, or with a key the price book and the stock of the API.
 
 Prices are in USD per GPU and hour, billed by the minute. The page has cards with the same markup, and only the
 heading of a card says what is sold: "On-Demand GPU", "Reservation" (a lower bound, without a term), "Spot VM".
@@ -7,10 +7,19 @@ The CPU card and the prices of models further down are not read.
 CPUs and RAM are the most that one GPU comes with, so a listing is one GPU. Only the on-demand card prints the VRAM;
 rows of the same name in the other cards get it from there. "NVLink" after a name that is not SXM means PCIe cards
 with bridges. The page shows no stock and no regions.
+
+The price book names resources: GPUs, for spot with the ending "-spot", and others (CPUs, disks, addresses), which are
+not read. `value` is what the account of the key pays per hour, with its own discounts; the price for everybody is
+`original_value`, and it is the listing. The stock is by region and uses the same names; "10+" is 10 or more, and a
+region that does not name a GPU says nothing of it. The API has no reservations: with a key their lower bounds are
+missing. The flavours have no prices and are not asked for.
+
+Shape of the API: by the keys that readers of 2026-08-24 took, no answer of it was recorded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -18,12 +27,14 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.contract import Listing, Payload, PurchaseKind, Quantity, Request, Source
+from scrapers.cells import priced
+from scrapers.contract import Auth, Listing, Payload, PurchaseKind, Quantity, Request, Source, Stock
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import html, money, number, text
+from scrapers.readers import At, Money, html, number, read_json, text
 
 URL = "https://www.hyperstack.cloud/gpu-pricing"
+API = "https://infrahub-api.nexgencloud.com/v1"
 
 SOURCE = Source(
     id="hyperstack",
@@ -32,38 +43,104 @@ SOURCE = Source(
     homepage="https://www.hyperstack.cloud/",
     pricing_url=URL,
     requests=(Request("gpu_pricing", URL),),
-    allowed_hosts=("www.hyperstack.cloud",),
+    keyed_requests=(Request("pricebook", f"{API}/pricebook"), Request("stocks", f"{API}/core/stocks")),
+    auth=Auth("HYPERSTACK_API_KEY", header="api_key", template="{key}"),
+    allowed_hosts=("www.hyperstack.cloud", "infrahub-api.nexgencloud.com"),
     terms="unknown",
     terms_url="https://www.hyperstack.cloud/",
     terms_note="terms not read; robots.txt is obeyed, one page a night",
     terms_reviewed_on=date(2026, 10, 10),
+    last_proof="2025-07-24: page recorded and parsed; API as readers of 2026-08-24 took it",
     min_listings=5,
     billing_increment_s=60,
     billing_minimum_s=60,
     billing_source="https://infrahub-doc.nexgencloud.com/docs/billing/states-and-billing",
 )
 
+ON_DEMAND_CARD = "on-demand gpu"
 # Heading of a card: what it sells, and the column with the price.
 CARDS: dict[str, tuple[PurchaseKind, str]] = {
-    "on-demand gpu": ("on_demand", "pricing per hour"),
+    ON_DEMAND_CARD: ("on_demand", "pricing per hour"),
     "reservation": ("reserved", "starting from"),
     "spot vm": ("spot", "spot vm"),
 }
 
 
-def parse(payload: Payload) -> list[Listing]:
-    """The rows of the three GPU cards.
+GPU_RESOURCE = re.compile(r"(?:RTX-)?(?:PRO)?(?:GB|MI|[ABHLV])?\d{2,4}[A-Z]{0,2}(?:-[\w-]*)?")
+SPOT_ENDING = "-spot"
+
+
+def parse(payload: Payload) -> list[Listing] | list[Stock]:
+    """The rows of the three GPU cards of the page, the GPUs of the price book, or their stock.
 
     Raises:
-        PayloadShapeError: A card or a column is missing, or no row has a price.
+        PayloadShapeError: A card, a column or a field is missing, or no row has a price.
     """
-    cards = _cards(payload.part, html(payload))
+    if payload.body.lstrip().startswith((b"[", b"{")):
+        answer = At(payload.part, read_json(payload))
+        return _price_book(answer) if isinstance(answer.value, list) else _stock(answer)
+    return _page(payload)
+
+
+def _price_book(answer: At) -> list[Listing]:
+    listings = [
+        _resource(entry, name) for entry in answer if GPU_RESOURCE.fullmatch(name := entry["name"].text())
+    ]
+    if not any(listing.price for listing in listings):
+        raise answer.broken("no GPU with a price")
+    return listings
+
+
+def _resource(entry: At, name: str) -> Listing:
+    paid = entry["value"].decimal()
+    public = entry.get("original_value").decimal_or_none()
+    is_spot = name.endswith(SPOT_ENDING)
+    return Listing(
+        provider="hyperstack",
+        product="spot" if is_spot else "on_demand",
+        plan=name,
+        gpu_text=name.removesuffix(SPOT_ENDING),
+        price=paid if public is None else public,
+        currency="USD",
+        price_per="gpu",
+        price_unit="hour",
+        purchase="spot" if is_spot else "on_demand",
+        place=entry.place,
+        gpu_count=Decimal(1),
+        link_text="NVLink" if "NVLink" in name else None,
+    )
+
+
+def _stock(answer: At) -> list[Stock]:
+    rows = [
+        Stock(
+            provider="hyperstack",
+            plan=model["model"].text(),
+            region_text=stock["region"].text(),
+            availability="out_of_stock" if re.fullmatch("0*", model["available"].text()) else "in_stock",
+            availability_text=f"available: {model['available'].text()}",
+            place=model.place,
+        )
+        for stock in answer["stocks"]
+        for model in stock["models"]
+    ]
+    if not rows:
+        raise answer["stocks"].broken("no model in any region")
+    return rows
+
+
+def _page(payload: Payload) -> list[Listing]:
+    page = html(payload)
+    cards = _cards(payload.part, page)
+    titles = [text(heading).lower() for heading in page.select("h2, h3, h4")]
     listings = []
     for title in CARDS:
-        if title not in cards:
+        if title not in cards and (title == ON_DEMAND_CARD or any(each.startswith(title) for each in titles)):
             raise PayloadShapeError(
                 payload.part, f"card '{title}'", f"missing; found {short(', '.join(sorted(cards)))}"
             )
+        if title not in cards:
+            continue
         listings += list(_listings(payload.part, title, cards[title]))
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, ".page-price_card_row_item", "no row has a price")
@@ -96,12 +173,14 @@ def _listings(part: str, title: str, card: Tag) -> Iterator[Listing]:
         place = f"card '{title}' row {index}"
         if len(cells) != len(columns):
             raise PayloadShapeError(part, place, f"{len(cells)} cells under {len(columns)} columns")
-        yield _listing(dict(zip(columns, cells, strict=True)), purchase, price_column, place)
+        said = priced(part, place, cells[columns.index(price_column)])
+        yield _listing(dict(zip(columns, cells, strict=True)), said, purchase, price_column, place)
 
 
-def _listing(cells: dict[str, str], purchase: PurchaseKind, price_column: str, place: str) -> Listing:
+def _listing(
+    cells: dict[str, str], said: Money, purchase: PurchaseKind, price_column: str, place: str
+) -> Listing:
     name = cells["gpu model"]
-    said = money(cells[price_column])
     if purchase == "reserved":
         said = replace(said, is_from=True)
     is_bridged = name.lower().endswith("nvlink")
