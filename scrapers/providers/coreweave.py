@@ -38,6 +38,7 @@ SOURCE = Source(
     terms_url="https://docs.coreweave.com/policies/terms-of-service",
     terms_note="a compliance note of July 2026 says that the terms forbid automated access; clause not read",
     terms_reviewed_on=date(2026, 10, 10),
+    last_proof="2026-10: page recorded and parsed",
     min_listings=5,
     default_on=False,
     off_reason="the terms are reported to forbid automated access",

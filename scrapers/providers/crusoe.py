@@ -6,8 +6,9 @@ another price for the same GPU: only the rows under "GPU instances pricing" are 
 spells it.
 
 The first tag of a row is the VRAM of one GPU, the second HGX, NVL72, SXM, PCIe or nothing. There are two prices,
-on demand and spot; reservations are made by sales. A cell without a sign is in the currency of the others. The page
-shows no stock, no regions and no machine around the GPU.
+on demand and spot; reservations are made by sales, and had columns of their own in spring 2025 ("1-year reserved"), by
+what a collector reads. A cell without a sign is in the currency of the others. The page shows no stock, no regions and
+no machine around the GPU.
 """
 
 from __future__ import annotations
@@ -38,15 +39,23 @@ SOURCE = Source(
     terms_url="https://www.crusoe.ai/",
     terms_note="terms not read; robots.txt is obeyed, one page a night",
     terms_reviewed_on=date(2026, 4, 27),
+    last_proof="2026-10: page recorded and parsed",
     min_listings=4,
 )
 
 SECTION = "gpu instances pricing"
-COLUMNS: dict[str, PurchaseKind] = {"on-demand": "on_demand", "current spot": "spot"}
+# Heads of the columns after the name: what they sell, and for how many months.
+COLUMNS: dict[str, tuple[PurchaseKind, int | None]] = {
+    "on-demand": ("on_demand", None),
+    "current spot": ("spot", None),
+    "6-month reserved": ("reserved", 6),
+    "1-year reserved": ("reserved", 12),
+    "3-year reserved": ("reserved", 36),
+}
 
 
 def parse(payload: Payload) -> list[Listing]:
-    """Two listings for each GPU, on demand and spot.
+    """A listing for each GPU and column, mostly two: on demand and spot.
 
     Raises:
         PayloadShapeError: The section, a column or a row's name is missing, or no row has a price.
@@ -57,13 +66,15 @@ def parse(payload: Payload) -> list[Listing]:
         found = sorted({text(heading) for heading in page.select("h3.pricing-col-heading")})
         problem = f"{len(heads)} tables under this heading; headings are {short(', '.join(found))}"
         raise PayloadShapeError(payload.part, f"'{SECTION}'", problem)
-    columns = [text(cell).lower() for cell in heads[0].select(".pricing-heading")]
-    if columns != ["gpu model", *COLUMNS]:
-        problem = f"columns are {short(', '.join(columns))}, not GPU model, On-demand, Current spot"
+    first, *columns = [text(cell).lower() for cell in heads[0].select(".pricing-heading")] or [""]
+    if first != "gpu model" or columns[:1] != ["on-demand"] or not COLUMNS.keys() >= set(columns):
+        problem = f"columns are {short(', '.join([first, *columns]))}, not GPU model, On-demand, Current spot"
         raise PayloadShapeError(payload.part, f"'{SECTION}'", problem)
     items = [item for item in page.select(".prixing-item") if _section(item) == SECTION]
     listings = [
-        listing for index, item in enumerate(items) for listing in _listings(payload.part, index, item)
+        listing
+        for index, item in enumerate(items)
+        for listing in _listings(payload.part, columns, index, item)
     ]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, f"'{SECTION}'", f"none of {len(items)} rows has a price")
@@ -75,17 +86,18 @@ def _section(tag: Tag) -> str:
     return text(heading).lower() if isinstance(heading, Tag) else ""
 
 
-def _listings(part: str, index: int, item: Tag) -> Iterator[Listing]:
+def _listings(part: str, columns: list[str], index: int, item: Tag) -> Iterator[Listing]:
     place = f"'{SECTION}' row {index}"
     name = item.select_one(".pricing-item-heading")
     if name is None:
         raise PayloadShapeError(part, place, "no .pricing-item-heading")
     vram, kind, *_ = [*(text(tag) for tag in item.select(".pricing-tag")), "", ""]
     prices = [text(cell) for cell in item.select(".pricing-rich")]
-    if prices and len(prices) != len(COLUMNS):
-        raise PayloadShapeError(part, place, f"{len(prices)} cells .pricing-rich, not {len(COLUMNS)}")
+    if prices and len(prices) != len(columns):
+        raise PayloadShapeError(part, place, f"{len(prices)} cells .pricing-rich, not {len(columns)}")
     note = None if prices else "the row ends before its prices"
-    for (column, purchase), price in zip(COLUMNS.items(), prices or [""] * len(COLUMNS), strict=True):
+    for column, price in zip(columns, prices or [""] * len(columns), strict=True):
+        purchase, term_months = COLUMNS[column]
         said = money(price)
         if said.unit not in (None, "hour") or said.per not in (None, "gpu"):
             raise PayloadShapeError(
@@ -102,6 +114,7 @@ def _listings(part: str, index: int, item: Tag) -> Iterator[Listing]:
             price_unit="hour",
             price_state=said.state,
             purchase=purchase,
+            term_months=term_months,
             place=f"{place} '{column}'",
             gpu_count=Decimal(1),
             gpu_memory=quantity(vram),

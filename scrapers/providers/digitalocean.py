@@ -43,6 +43,7 @@ SOURCE = Source(
     terms_url="https://www.digitalocean.com/legal/terms-of-service-agreement",
     terms_note="terms not read; the API allows 5,000 calls an hour",
     terms_reviewed_on=date(2026, 5, 28),
+    last_proof="2026-08-19: answer of the API recorded and parsed, as the page of 2025-07-07",
     min_listings=3,
 )
 

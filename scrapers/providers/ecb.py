@@ -38,6 +38,7 @@ SOURCE = Source(
     terms_url="https://www.ecb.europa.eu/services/using-our-site/disclaimer/html/index.en.html",
     terms_note="Open data API without a key; free reuse with the source named.",
     terms_reviewed_on=date(2026, 11, 30),
+    last_proof="2026-08-14: answer recorded and parsed",
     min_listings=0,
 )
 

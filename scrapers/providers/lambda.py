@@ -42,6 +42,7 @@ SOURCE = Source(
     terms_url="https://lambda.ai/",
     terms_note="terms not read; reported in October 2026 to allow crawling at a limited rate",
     terms_reviewed_on=date(2026, 9, 20),
+    last_proof="2026-07-30: part of an API answer recorded and parsed, as the page of 2026-01-09",
     min_listings=4,
     billing_increment_s=60,
     billing_minimum_s=60,
@@ -121,7 +122,8 @@ def _page_listing(
         gpu_text=name,
         price=said.amount,
         currency=said.currency,
-        price_per="gpu",
+        # "$20.72 / hr", as before 2024, is of the instance; "$2.99 / GPU / hr" and a bare amount are of a GPU.
+        price_per="instance" if said.unit and not said.per else "gpu",
         price_unit="hour",
         price_state=said.state,
         purchase=purchase,

@@ -58,7 +58,9 @@ SOURCE = Source(
     terms_url="https://creativecommons.org/licenses/by/4.0/",
     terms_note="our own table of dated facts, each row with the page it was read from",
     terms_reviewed_on=date(2026, 11, 30),
+    last_proof="2026-11-30: bundled table parsed as a whole",
     min_listings=1000,
+    basis="bundled",
 )
 
 PURCHASES: dict[str, tuple[PurchaseKind, int | None]] = {

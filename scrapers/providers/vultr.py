@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from scrapers.contract import Listing, Payload, PurchaseKind, Quantity, Request, Source
@@ -35,6 +36,7 @@ SOURCE = Source(
     terms_url="https://www.vultr.com/legal/tos/",
     terms_note="the plans API is documented for use without a key; terms not read",
     terms_reviewed_on=date(2025, 9, 15),
+    last_proof="2026-09-17: bare metal plans recorded and parsed, as GPU plans of 2026-08-19",
     min_listings=10,
     billing_increment_s=3600,
     billing_minimum_s=3600,
@@ -78,11 +80,18 @@ def _has_gpu(plan: At) -> bool:
 def _listings(plan: At, product: str) -> Iterator[Listing]:
     locations: list[str | None] = [location.text() for location in plan["locations"]]
     purchases: tuple[PurchaseKind, ...] = ("on_demand", "spot")
+    machine = _machine(plan, product)
     for location in locations or [None]:
         for purchase in purchases:
             price = _price(plan, location, purchase)
             if price is not None:
-                yield _listing(plan, product, location, purchase, price)
+                yield Listing(
+                    price=price,
+                    purchase=purchase,
+                    region_text=location,
+                    **_stock(plan, location, purchase),
+                    **machine,
+                )
 
 
 def _price(plan: At, location: str | None, purchase: PurchaseKind) -> Decimal | None:
@@ -97,37 +106,35 @@ def _price(plan: At, location: str | None, purchase: PurchaseKind) -> Decimal | 
     return plan.get("hourly_cost_preemptible").decimal_or_none()
 
 
-def _listing(
-    plan: At, product: str, location: str | None, purchase: PurchaseKind, price: Decimal | None
-) -> Listing:
+def _machine(plan: At, product: str) -> dict[str, Any]:
+    """The fields of a listing that hold in every location."""
     memory = plan.get("gpu_vram_gb").decimal_or_none()
+    return {
+        "provider": "vultr",
+        "product": product,
+        "plan": plan["id"].text(),
+        "gpu_text": plan.get("gpu_type").text_or_none() or plan["id"].text(),
+        "gpu_count": _gpu_count(plan),
+        "gpu_memory": None if memory is None else Quantity(memory, "GB"),
+        "gpu_memory_is_total": memory is not None,
+        "vcpus": plan["cpu_threads" if "cpu_threads" in plan else "vcpu_count"].decimal(),
+        "ram": Quantity(plan["ram"].decimal(), "MiB"),
+        "disk": Quantity(plan["disk"].decimal() * (plan.get("disk_count").decimal_or_none() or 1), "GB"),
+        "currency": "USD",
+        "price_per": "instance",
+        "price_unit": "hour",
+        "place": plan.place,
+    }
+
+
+def _stock(plan: At, location: str | None, purchase: PurchaseKind) -> dict[str, Any]:
+    """Whether the plan can be had in a location: it is named, and this way to buy is not turned off."""
     flag = DEPLOY_FLAGS[purchase]
-    is_off = plan.get(flag).value is False
-    if is_off:
-        availability_text = f"{flag} is false"
-    else:
-        availability_text = "names this location" if location else "names no location"
-    return Listing(
-        provider="vultr",
-        product=product,
-        plan=plan["id"].text(),
-        gpu_text=plan.get("gpu_type").text_or_none() or plan["id"].text(),
-        gpu_count=_gpu_count(plan),
-        gpu_memory=None if memory is None else Quantity(memory, "GB"),
-        gpu_memory_is_total=memory is not None,
-        vcpus=plan["cpu_threads" if "cpu_threads" in plan else "vcpu_count"].decimal(),
-        ram=Quantity(plan["ram"].decimal(), "MiB"),
-        disk=Quantity(plan["disk"].decimal() * (plan.get("disk_count").decimal_or_none() or 1), "GB"),
-        price=price,
-        currency="USD",
-        price_per="instance",
-        price_unit="hour",
-        purchase=purchase,
-        region_text=location,
-        availability="out_of_stock" if is_off or not location else "in_stock",
-        availability_text=availability_text,
-        place=plan.place,
-    )
+    if plan.get(flag).value is False:
+        return {"availability": "out_of_stock", "availability_text": f"{flag} is false"}
+    if location:
+        return {"availability": "in_stock", "availability_text": "names this location"}
+    return {"availability": "out_of_stock", "availability_text": "names no location"}
 
 
 def _gpu_count(plan: At) -> Decimal | None:
