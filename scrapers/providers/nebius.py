@@ -13,8 +13,9 @@ later it is the current price, and the column before it is dropped, but for rows
 ("––"). On a page that was fetched before, it is a future price beside the current one. The L40S rows are ranges:
 their prices are lower bounds, and their vCPUs and RAM stay in the note. The page shows no stock and no regions.
 
-The page of 2024 was a role=table of machines of eight GPUs, with cards of "As low as" prices. It is not read, and
-raises.
+The page of 2024 has a table (role=table) in their place: a machine, its VRAM, vCPUs and RAM in all, and a price for the
+GPU and hour. For "8 × H200 SXM" the price is read only where its cell or its head says that it is of a GPU: without
+that it could be of the machine. The cards of that page ("As low as") are not read. No page of 2024 was recorded.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ SOURCE = Source(
     terms_url="https://docs.nebius.com/legal/",
     terms_note="terms on crawling not read; robots.txt reported open in October 2026",
     terms_reviewed_on=date(2026, 10, 7),
+    last_proof="2026-07-12: page recorded and parsed",
     min_listings=5,
     billing_increment_s=1,
     billing_source="https://docs.nebius.com/legal/specific-terms/compute",
@@ -55,6 +57,8 @@ BLOCK = ".pc-highlight-table-block__"
 ON_DEMAND_BLOCK = "nvidia gpu instances"
 SPOT_BLOCK = "preemptible nvidia gpu instances"
 PLAN_COLUMNS = ("item", "vcpus", "ram, gb")
+OLD_CELLS = "[role=cell], [role=gridcell], [role=columnheader], [role=rowheader]"
+OLD_PLAN = re.compile(r"(?:(\d{1,2}) ?[x×] ?)?((?:NVIDIA )?[A-Z]{1,2}\d{1,3}.{0,60})")
 EFFECTIVE = re.compile(r"\(effective (\w+ \d{1,2}, \d{4})\)")
 
 
@@ -75,9 +79,13 @@ def parse(payload: Payload) -> list[Listing]:
     """
     page = html(payload)
     blocks = _blocks(payload.part, page)
+    old = [] if ON_DEMAND_BLOCK in blocks else list(_old_listings(page))
+    if any(listing.price for listing in old):
+        return old
     if ON_DEMAND_BLOCK not in blocks:
-        is_old = page.select_one("[role=table]") is not None
-        found = "the layout of 2024 (role=table)" if is_old else short(", ".join(sorted(blocks)))
+        found = (
+            f"{len(old)} rows of the layout of 2024, none with a price" if old else short(", ".join(blocks))
+        )
         problem = f"no block with this heading; found {found}"
         raise PayloadShapeError(payload.part, "'NVIDIA GPU Instances'", problem)
     on_day = payload.fetched_at.date()
@@ -87,7 +95,9 @@ def parse(payload: Payload) -> list[Listing]:
         if title in blocks
         for listing in _listings(payload.part, title, blocks[title], on_day)
     ]
-    for purchase in ("on_demand", "spot"):
+    titles = [text(title).lower() for title in page.select(".pc-title-item__text")]
+    is_spot_named = any("preemptible" in title or "spot" in title for title in titles)
+    for purchase in ("on_demand", "spot") if is_spot_named else ("on_demand",):
         if not any(listing.purchase == purchase and listing.price for listing in listings):
             raise PayloadShapeError(payload.part, "'NVIDIA GPU Instances'", f"no {purchase} price in any row")
     return listings
@@ -189,4 +199,50 @@ def _listing(cells: dict[str, str], column: _Column, on_day: date, place: str) -
         availability="unknown" if said.amount is None else "listed_only",
         availability_text=cells[column.head] if said.amount is None else None,
         note="; ".join(ranges) or None,
+    )
+
+
+def _old_listings(page: Tag) -> Iterator[Listing]:
+    """The rows of the page of 2024: VRAM, vCPUs and RAM are of the whole machine."""
+    for index, table in enumerate(page.select("[role=table]")):
+        heads: list[str] = []
+        for row in table.select("[role=row]"):
+            cells = [text(cell) for cell in row.select(OLD_CELLS)]
+            if any(cell.lower().startswith("vram") for cell in cells):
+                heads = ["item", *(cell.lower() for cell in cells[1:])]
+            elif len(cells) == len(heads) and (plan := OLD_PLAN.fullmatch(cells[0])):
+                yield _old_listing(
+                    plan, dict(zip(heads, cells, strict=True)), f"[role=table] {index}: {cells[0]}"
+                )
+
+
+def _old_listing(plan: re.Match[str], cells: dict[str, str], place: str) -> Listing:
+    vram, vcpus, ram, price = (
+        next(((head, cell) for head, cell in cells.items() if head.startswith(start)), ("", ""))
+        for start in ("vram", "vcpu", "ram", "price")
+    )
+    said = money(price[1])
+    count = Decimal(plan[1] or 1)
+    is_of_gpu = count == 1 or said.per == "gpu" or "gpu" in price[0]
+    vram_gb, ram_gb = number(vram[1]), number(ram[1])
+    return Listing(
+        provider="nebius",
+        product="on_demand",
+        plan=plan[0],
+        gpu_text=plan[2].removesuffix(" GPU"),
+        price=said.amount if is_of_gpu else None,
+        currency=said.currency,
+        price_per="gpu",
+        price_unit="hour",
+        price_state=said.state,
+        purchase="on_demand",
+        place=place,
+        gpu_count=count,
+        gpu_memory=None if vram_gb is None else Quantity(vram_gb, "GB"),
+        gpu_memory_is_total=True,
+        vcpus=number(vcpus[1]),
+        ram=None if ram_gb is None else Quantity(ram_gb, "GB"),
+        availability="listed_only" if said.amount is not None and is_of_gpu else "unknown",
+        availability_text=price[1] if said.amount is None else None,
+        note=None if is_of_gpu else f"not said whether {short(price[1])} is of a GPU or of the machine",
     )

@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Listing, Payload, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -50,7 +50,8 @@ def parse(payload: Payload) -> list[Listing]:
     """One listing for each visible card of a GPU machine.
 
     Raises:
-        PayloadShapeError: No cards, a card without a name or with two visible prices, or no price at all.
+        PayloadShapeError: No cards, a card without a name or with two visible prices, a price that is not per
+            hour in USD, a name that counts GPUs or has two prices, or no price at all.
     """
     cards = [card for card in html(payload).select(CARD) if not _is_hidden(card)]
     listings = [
@@ -60,6 +61,7 @@ def parse(payload: Payload) -> list[Listing]:
     ]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, CARD, f"no price in {len(cards)} cards")
+    check_one_price(payload.part, listings)
     return listings
 
 
