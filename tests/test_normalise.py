@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapers.contract import ExchangeRate, Interruption, Listing, Payload, Quantity, Record, Stock
+from scrapers.errors import PayloadShapeError
 from transforms.offers.listings import Records, clean, listing_frame, number_text
 from transforms.offers.money import usd_per_currency
 from transforms.offers.normalise import Normalised, normalise
@@ -82,6 +83,13 @@ def reject(*records: Record) -> dict[str, Any]:
 
 
 # --- records to frames
+
+
+@pytest.mark.parametrize("months", [2**40, 2**70])
+def test_a_number_that_no_column_holds_is_a_named_error(months: int) -> None:
+    assert listing_frame([listing(term_months=12)], PAYLOAD).listings["term_months"].to_list() == [12]
+    with pytest.raises(PayloadShapeError, match="term_months"):
+        listing_frame([listing(term_months=months)], PAYLOAD)
 
 
 def test_records_become_frames_and_lose_no_digit() -> None:

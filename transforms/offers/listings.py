@@ -23,6 +23,7 @@ from scrapers.contract import (
     Record,
     Stock,
 )
+from scrapers.errors import PayloadShapeError
 from transforms.offers.schema import EXTRA, INTERRUPTION, LISTING, PAGE_COUNT, RATE, STOCK
 from transforms.reference.tables import assumption
 
@@ -102,7 +103,10 @@ def _short(column: str, text: str) -> str:
 
 
 def listing_frame(records: Iterable[Record], payload: Payload) -> Records:
-    """Returns the records of `payload` as frames, each row with the payload's source, part and SHA-256."""
+    """Returns the records of `payload` as frames, each row with the payload's source, part and SHA-256.
+
+    Raises PayloadShapeError for a number of months or seconds that is larger than any.
+    """
     rows: dict[type, list[Any]] = {kind: [] for kind in (Listing, *BESIDE)}
     for record in records:
         rows[type(record)].append(record)
@@ -125,14 +129,17 @@ def _frame(columns: dict[str, list[Any]], schema: pl.Schema, payload: Payload) -
         "fetched_at": payload.fetched_at,
     }
     height = max(map(len, columns.values()), default=0)
-    constants = {name: [value] * height for name, value in of_payload.items() if name in schema}
-    return pl.DataFrame([_series(name, (columns | constants)[name], kind) for name, kind in schema.items()])
+    columns |= {name: [value] * height for name, value in of_payload.items() if name in schema}
+    return pl.DataFrame([_series(name, columns[name], kind, payload) for name, kind in schema.items()])
 
 
-def _series(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
+def _series(name: str, values: list[Any], kind: pl.DataType, payload: Payload) -> pl.Series:
     """Returns a column, each distinct text cleaned and cut once. Most columns say the same in every row."""
     if kind != pl.String:
-        return pl.Series(name, values, kind)
+        try:
+            return pl.Series(name, values, kind)
+        except (OverflowError, TypeError) as error:
+            raise PayloadShapeError(payload.part, name, f"a value that {kind} does not hold") from error
     known = {text: _short(name, text) for text in set(values) if text is not None}
     if len(known) == 1 and None not in values:
         return pl.repeat(next(iter(known.values())), len(values), dtype=kind, eager=True).alias(name)
