@@ -146,7 +146,7 @@ REFUSED: list[tuple[str, str, tuple[str, str], str]] = [
             "<b>$2.20</b> / GPU-hour</td></tr>\n<tr><td>B200</td>",
             "<b>$2.20</b> / hour</td></tr>\n<tr><td>B200</td>",
         ),
-        "not in USD per GPU and hour",
+        "not in USD per hour and gpu",
     ),
     ("deepinfra", "pricing", ("<th>GPU</th>", "<th>Chip</th>"), "none with the columns"),
     ("yottalabs", "pricing", ("$0.48/hr", "€0.48/hr"), "not in USD per hour"),

@@ -1,11 +1,11 @@
 """Atlantic.Net: GPU plans, in the JSON-LD of the public page.
 
 An offer of the category "Accelerated Compute" is a plan such as AH100NVL.240GB, with one price for each way to buy it:
-on demand and for terms of 1 and 3 years, all by the hour, in USD for the whole machine. What a month on demand costs is
-672 hours of it, a cap on the same offer, and is not read. Rows with Windows hold a licence and are left out, and so are
-the other categories, which have no GPU. RAM, vCPUs and disk are of the machine. The offer does not say how many GPUs it
-has; the visible text does, "4 x H100NVL" behind the name of the plan, and where it does not the number is not known. No
-stock, no regions.
+on demand and for terms of 1 and 3 years, all by the hour, for the whole machine. The currency stands at the price or
+at the offer. What a month on demand costs is 672 hours of it, a cap on the same offer, and is not read. Rows with
+Windows hold a licence and are left out, and so are the other categories, which have no GPU. RAM, vCPUs and disk are
+of the machine. The offer does not say how many GPUs it has; the visible text does, "4 x H100NVL" behind the name of
+the plan, and where it does not the number is not known. No stock, no regions.
 
 Shape as a collector read it in 2026, and the visible text as another did in 2025; the page itself was not seen.
 """

@@ -20,11 +20,11 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import SEVERAL
+from scrapers.cells import SEVERAL, priced
 from scrapers.contract import Listing, Payload, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import Money, html, money, number, quantity, text
+from scrapers.readers import Money, html, number, quantity, text
 
 URL = "https://www.baseten.co/pricing/"
 
@@ -127,8 +127,7 @@ def _listing(part: str, index: int, row_text: str) -> Listing:
 
 
 def _price(part: str, place: str, cell: str) -> Money:
-    said = money(cell)
-    is_unread = said.amount is None and not (said.is_blank or said.is_contact)
-    if is_unread or (said.amount is not None and said.unit is None and said.amount >= DEAREST_MINUTE):
+    said = priced(part, place, cell, units=(None, "second", "minute", "hour"), pers=(None, "gpu", "instance"))
+    if said.amount is not None and said.unit is None and said.amount >= DEAREST_MINUTE:
         raise PayloadShapeError(part, place, f"{short(cell)} is no price of a minute")
     return said

@@ -23,10 +23,11 @@ from decimal import Decimal
 
 from bs4 import Tag
 
+from scrapers.cells import priced
 from scrapers.contract import Listing, Payload, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import Money, html, money, number, quantity, text
+from scrapers.readers import Money, html, number, quantity, text
 
 URL = "https://www.civo.com/pricing"
 
@@ -124,10 +125,7 @@ def _hourly(part: str, place: str, cell: Tag) -> tuple[Money, str]:
     if hourly is None or not isinstance(unit, Tag) or text(unit).lower() != "per hour":
         raise PayloadShapeError(part, place, "no [data-option=hourly] with 'per hour'")
     value = "".join(hourly.find_all(string=True, recursive=False)).strip()
-    said = money(value)
-    if said.amount is None and not (said.is_blank or said.is_contact):
-        raise PayloadShapeError(part, place, f"{short(value)} is no price")
-    return said, value
+    return priced(part, place, value, pers=(None,)), value
 
 
 def _listing(plan: _Plan, hourly: tuple[Money, str], term_months: int | None) -> Listing:

@@ -4,7 +4,8 @@ The page says the same twice. Its JSON-LD has an offer for each GPU at the price
 the reader is in; its table has the prices per hour, month and year in the currency of the reader, and a sign says
 which. So the price per hour is read from JSON-LD, where it stays in one currency from night to night, and the
 commitments of a month and a year from the table, but for cells that are blank. The column of hours is not read: it is
-the same offer in another currency.
+the same offer in another currency. It only proves the other two, which must not be far from it: a month has 730 of its
+hours, a year 8760. A switch multiplies the table by 2, 4 or 8 GPUs, so a note must say that prices are per GPU-hour.
 
 Two offers share the name "NVIDIA A100": VRAM tells them apart, and is part of the plan. Every offer says "InStock", CPU
 machines too, so that is no stock. Offers of another category than "GPU Cloud Instance" are not read. The description
@@ -24,7 +25,7 @@ from scrapers.cells import priced
 from scrapers.contract import Listing, Payload, PriceState, PriceUnit, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, Money, Table, html, json_ld, money, number, tables
+from scrapers.readers import At, Money, Table, html, json_ld, money, number, tables, text
 
 URL = "https://www.e2enetworks.com/pricing"
 
@@ -47,6 +48,7 @@ SOURCE = Source(
 )
 
 CATEGORY = "GPU Cloud Instance"
+BASIS = "per gpu-hour"
 SPECS = re.compile(r"(\d{1,4}) GB VRAM(?:, (\d{1,4}) vCPUs)?(?:, (\d{1,5}) GB RAM)?")
 # What the head of a price column begins with: the unit of the price, and the months of the commitment.
 TERMS: dict[str, tuple[PriceUnit, int]] = {"monthly": ("month", 1), "annual": ("year", 12)}
@@ -73,6 +75,8 @@ def parse(payload: Payload) -> list[Listing]:
             payload.part, "JSON-LD OfferCatalog", f"no offer of a {CATEGORY} with a price"
         )
     terms = [listing for table in tables(page) for listing in _terms(payload.part, table)]
+    if terms and BASIS not in text(page).lower():
+        raise PayloadShapeError(payload.part, "table", f"no note says that its prices are {BASIS!r}")
     return hourly + terms
 
 

@@ -106,7 +106,10 @@ def _host(row: At) -> str:
     stated = row.get("capacity_class").text_or_none()
     if stated is not None and stated not in CLASSES:
         raise row["capacity_class"].broken(f"{stated[:40]!r} is none of {', '.join(CLASSES)}")
-    return stated or ("community" if row["community"].flag() else "secure")
+    flagged = "community" if row["community"].flag() else "secure"
+    if stated not in (None, flagged):
+        raise row["capacity_class"].broken(f"{stated!r} contradicts the flag community")
+    return flagged
 
 
 def _listing(offers: list[Offer]) -> Listing:

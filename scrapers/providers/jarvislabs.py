@@ -1,13 +1,14 @@
 """JarvisLabs: the public price page, or with a key the API of free cards.
 
 Prices are in USD per GPU and hour. The page has plain tables, whose columns are found by what their heads say. Indian
-accounts pay in rupees: a cell with another sign keeps its currency.
+accounts pay in rupees: a cell in rupees keeps its currency, and one in another currency is an error. Columns of months,
+minutes or spot are not read.
 
 The API has a row for each card, region and kind of workload: the same card is sold as a container and as a virtual
 machine, and rows of the older machines do not say which. `num_gpus` is the most that one machine can have, so a
 listing is one GPU; CPUs and RAM are of one GPU. Spot is sold for containers only, though the rows of virtual machines
 state a spot price too. `effective_num_free_devices` says how many cards are free. CPU machines (`cpu_meta`) are not
-read, and numbers may be texts. The API does not state its currency.
+read, and numbers may be texts. The API does not state its currency: prices that can only be rupees are an error.
 
 Shape: the API as recorded on 2026-08-19; the page as a reader of 2026-06 took it, no answer of it was recorded.
 """
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Auth, Availability, Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.readers import At, Table, html, number, quantity, read_json, tables
@@ -46,6 +47,8 @@ SOURCE = Source(
     billing_source=URL,
 )
 
+# The cheapest card costs less than a dollar an hour, and more than this many rupees.
+MOST_FOR_THE_CHEAPEST = 15
 PRICE_WORDS = ("/hour", "/hr", "price", "hourly")
 OTHER_PRICE_WORDS = ("month", "/mo", "year", "minute", "/min", "spot")
 
@@ -54,14 +57,18 @@ def parse(payload: Payload) -> list[Listing]:
     """The rows of the page, or of the API.
 
     Raises:
-        PayloadShapeError: A field is missing, or no table or row has a price.
+        PayloadShapeError: A field is missing, a price is in another currency or for another time, a name counts GPUs
+            or has two prices, or no table or row has a price.
     """
     if payload.body.lstrip().startswith((b"{", b"[")):
         rows = At(payload.part, read_json(payload))["server_meta"]
         listings = [listing for row in rows for listing in _api_listings(row)]
+        if (prices := [one.price for one in listings if one.price]) and min(prices) > MOST_FOR_THE_CHEAPEST:
+            raise rows.broken(f"the cheapest GPU is {min(prices)}, so the prices are not in USD")
     else:
         found = enumerate(tables(html(payload)))
         listings = [row for index, table in found for row in _page_listings(payload.part, index, table)]
+        check_one_price(payload.part, listings)
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "prices", "no row of a GPU with a price")
     return listings

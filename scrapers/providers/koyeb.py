@@ -56,8 +56,8 @@ def parse(payload: Payload) -> list[Listing]:
     """One listing for each instance with VRAM.
 
     Raises:
-        PayloadShapeError: No section, no grid with heads, a row that is cut off, one name with two prices, or no
-            row with a price.
+        PayloadShapeError: No section, no grid with heads, a row that is cut off, one name with two prices, a price in
+            another currency or for another time or thing, or no row with a price.
     """
     section = html(payload).select_one("#compute")
     if section is None:

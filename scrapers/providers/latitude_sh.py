@@ -68,7 +68,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The GPU servers, one listing for each country and term.
 
     Raises:
-        PayloadShapeError: The plans are not in the page, a field is missing, or no GPU server has a price.
+        PayloadShapeError: The plans are not in the page, a field is missing, a longer time costs less, or no GPU server
+            has a price.
     """
     plans = At(payload.part, embedded_json(payload.part, flight(payload), MARKER), "plansData")["servers"]
     listings = [listing for plan in plans for listing in _listings(plan["attributes"])]
@@ -107,7 +108,7 @@ def _listing(
     cpu, ram = specs.get("cpu"), specs.get("memory")
     memory = gpu.get("vram_per_gpu").decimal_or_none()
     total_ram = ram.get("total").decimal_or_none() if ram else None
-    stock = region["stock_level"].text()
+    stock = region.get("stock_level").text_or_none()
     amount = price.decimal_or_none()
     return Listing(
         provider="latitude_sh",
@@ -124,8 +125,8 @@ def _listing(
         purchase=purchase,
         term_months=months,
         region_text=region["name"].text(),
-        availability=STOCK.get(stock.lower(), "unknown"),
-        availability_text=f"stock_level: {stock}",
+        availability=STOCK.get(stock.lower(), "unknown") if stock else "unknown",
+        availability_text=f"stock_level: {stock}" if stock else None,
         note=_cpu(cpu) if cpu else None,
         place=price.place,
     )

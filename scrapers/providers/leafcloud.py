@@ -48,7 +48,7 @@ def parse(payload: Payload) -> list[Listing]:
     """The GPUs in the row of Leafcloud.
 
     Raises:
-        PayloadShapeError: No component has the row, or the row has no price.
+        PayloadShapeError: No component has the row, a price is not in EUR or USD per hour, or the row has no price.
     """
     row = next(_own_rows(payload), None)
     if row is None:

@@ -63,7 +63,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The rows of the tables.
 
     Raises:
-        PayloadShapeError: A chunk, a column or a key is not as known, or no row has a price.
+        PayloadShapeError: A chunk, a column or a key is not as known, a price is not in USD per hour, the quantity of a
+            row is not that of its key, or no row has a price.
     """
     content = flight(payload)
     page = _Page(payload.part, content, {found[1]: found.end() for found in CHUNK.finditer(content)})

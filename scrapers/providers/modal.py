@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Extra, Listing, Payload, Record, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -55,7 +55,8 @@ def parse(payload: Payload) -> list[Record]:
     """One listing for each line below "GPU Tasks", and the price of volumes.
 
     Raises:
-        PayloadShapeError: The heading or its lines are missing, a price does not say for which time, or none has one.
+        PayloadShapeError: The heading or its lines are missing, a price does not say for which time, a name
+            counts GPUs or has two prices, or none has one.
     """
     page = html(payload)
     headings = [tag for tag in page.select("p, h2, h3, h4, h5") if text(tag).lower() == SECTION]
@@ -71,6 +72,7 @@ def parse(payload: Payload) -> list[Record]:
     listings = [_listing(payload.part, index, line, note) for index, line in enumerate(lines)]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "'GPU Tasks'", f"none of {len(lines)} lines has a price")
+    check_one_price(payload.part, listings)
     return [*listings, *_volumes(others)]
 
 

@@ -18,7 +18,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import priced
+from scrapers.cells import check_one_price, priced
 from scrapers.contract import Listing, Payload, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -55,7 +55,8 @@ def parse(payload: Payload) -> list[Listing]:
     """One listing for each card below a heading of the GPU section.
 
     Raises:
-        PayloadShapeError: No section, a heading without cards, a price that is not in USD, or no price at all.
+        PayloadShapeError: No section, a heading without cards, a price that is not in USD or that is a second one for
+            the same, or no price at all.
     """
     section = html(payload).select_one("section#gpu-cloud")
     headings = section.select(HEADING) if section else []
@@ -68,6 +69,7 @@ def parse(payload: Payload) -> list[Listing]:
         raise PayloadShapeError(
             payload.part, f"section#gpu-cloud {HEADING}", f"no price below {len(headings)} headings"
         )
+    check_one_price(payload.part, listings)
     return listings
 
 

@@ -17,7 +17,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Listing, Payload, PriceState, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -59,7 +59,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The rows of the table by their columns; where there is none, the cards.
 
     Raises:
-        PayloadShapeError: Neither, a price that is not per hour in USD, or no price at all.
+        PayloadShapeError: Neither, a price that is not per hour in USD or that is a second one for the same, a
+            commitment dearer than on demand, a name that counts GPUs, or no price at all.
     """
     page = html(payload)
     rows = [
@@ -72,6 +73,7 @@ def parse(payload: Payload) -> list[Listing]:
         raise PayloadShapeError(
             payload.part, "table or cards", "no GPU with a price: no column, no 'Starts at'"
         )
+    check_one_price(payload.part, listings)
     return listings
 
 

@@ -2,7 +2,8 @@
 
 The page has tables of models (per token) and of GPUs. Those of GPUs have a column "GPU", mostly one for VRAM, and
 one or two prices in USD per GPU and hour: on demand, and spot, which is about half and rarely to be had ("—" where
-there is none). Some price cells have no currency sign ("3.39/hr/GPU"); they are in dollars like all others. Names
+there is none). Some price cells have no currency sign ("3.39/hr/GPU"); they are in dollars like the others of their
+table, and have no currency where none of it has one. Names
 come in two speeds ("RTX 4090 (High freq.)"). The page shows no stock and no regions.
 
 The API gives whole numbers, in 1/100000 USD per GPU and hour ("67000" is 0.67 USD); vCPUs and memory are of one GPU.
@@ -22,7 +23,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Auth, Availability, Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -64,7 +65,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The GPUs of the page, or of the API, on demand and spot.
 
     Raises:
-        PayloadShapeError: No table of GPUs, a field or a price that is not readable, or no row with a price.
+        PayloadShapeError: No table of GPUs, a field or a price that is not readable, a price of the API that is not
+            whole, a name that counts GPUs or has two prices, or no row with a price.
     """
     if payload.body.lstrip().startswith(b"{"):
         products = At(payload.part, read_json(payload))["data"]
@@ -75,6 +77,7 @@ def parse(payload: Payload) -> list[Listing]:
             for index, table in enumerate(tables(html(payload)))
             for listing in _table_listings(payload.part, f"table {index}", table)
         ]
+        check_one_price(payload.part, listings)
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "GPUs", "no table or list of GPUs with a price")
     return listings

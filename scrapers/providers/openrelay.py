@@ -1,8 +1,9 @@
 """OpenRelay: virtual machines, on the public page with the price calculator, or with a key through its API.
 
 Prices are per GPU and hour, billed by the second; traffic is free. The API has them in US cents, one row for each model
-and tier, and a second answer has what can be had: GPUs that are free for a machine (`vm`). Those that only clusters can
-use (`cluster`) and the list of nodes are not read. CPU prices are left out.
+and tier, whose name says whether it is spot or a commitment. A second answer has what can be had: GPUs that are free
+for a machine (`vm`). Those that only clusters can use (`cluster`) and the list of nodes are not read. CPU prices are
+left out.
 
 Of the page the text is known, and not the markup: a name with its memory and then the price, "RTX 4090 24GB $0.29 /hr".
 An example of a monthly bill and prices of other clouds for comparison stand on it too, so a price counts only directly

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
-from scrapers.cells import priced
+from scrapers.cells import check_one_price, priced
 from scrapers.contract import Availability, Listing, Payload, PriceUnit, PurchaseKind, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -66,7 +66,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The plans of the catalogue or of the visible table, and the servers with a price per year.
 
     Raises:
-        PayloadShapeError: Neither, a plan whose prices are not found or not understood, or no price at all.
+        PayloadShapeError: Neither, a plan whose prices are not found, not understood or not the same twice, or no
+            price at all.
     """
     found = tables(html(payload))
     listings = list(_catalogue(payload.part, decode(payload).replace('\\"', '"')))
@@ -75,6 +76,7 @@ def parse(payload: Payload) -> list[Listing]:
     listings += [listing for table in found for listing in _servers(payload.part, table)]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "catalogue and tables", "no plan with a price")
+    check_one_price(payload.part, listings)
     return listings
 
 

@@ -1,7 +1,8 @@
 """Sakura Internet: the price table of GPU servers of Sakura Cloud, a page in Japanese. Prices are in yen.
 
 A row is a server plan, with one GPU where its name counts none. Its price stands three times, per month (月額),
-per day (日割) and per hour (時間割), for the bill is whichever is least: a server that runs on costs no more than the month.
+per day (日割) and per hour (時間割), for the bill is whichever is least: a server that runs on costs no more than
+the month.
 So the price per hour is the listing, and the other two stand in its note. Prices include consumption tax
 where the page says 税込.
 Rows that name no GPU (disks, addresses) are not read. The bare metal of 高火力 PHY has no public price.
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
-from scrapers.cells import priced
+from scrapers.cells import check_one_price, priced
 from scrapers.contract import Listing, Payload, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.readers import Table, html, tables, text
@@ -49,7 +50,7 @@ def parse(payload: Payload) -> list[Listing]:
     """The rows with a GPU of the tables with a price per hour.
 
     Raises:
-        PayloadShapeError: A price that is not understood, or no row with a price.
+        PayloadShapeError: A price that is not understood, a plan with two prices, or no row with a price.
     """
     page = html(payload)
     found = tables(page)
@@ -61,6 +62,7 @@ def parse(payload: Payload) -> list[Listing]:
     ]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "price tables", "no row of a GPU with a price per hour (時間)")
+    check_one_price(payload.part, listings)
     return listings
 
 

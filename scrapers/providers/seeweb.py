@@ -22,7 +22,7 @@ from decimal import Decimal
 
 from bs4 import Tag
 
-from scrapers.cells import check_one_gpu
+from scrapers.cells import check_one_gpu, check_one_price
 from scrapers.contract import Auth, Listing, Payload, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
@@ -56,7 +56,8 @@ def parse(payload: Payload) -> list[Listing]:
     """The cards of the page, or the plans of the API.
 
     Raises:
-        PayloadShapeError: A field is missing, there is no card with a price, or the page is not in euros.
+        PayloadShapeError: A field is missing, a name counts GPUs or has two prices, there is no card with a
+            price, or the page is not in euros.
     """
     if payload.body.lstrip().startswith((b"{", b"[")):
         plans = At(payload.part, read_json(payload))["plans"]
@@ -67,6 +68,7 @@ def parse(payload: Payload) -> list[Listing]:
         if cards and "€" not in (words := text(page)) and "EUR" not in words:
             raise PayloadShapeError(payload.part, "page", "no euro sign, so its currency is not known")
         listings = [listing for card in cards for listing in _card_listings(payload.part, card)]
+        check_one_price(payload.part, listings)
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "cards div.cardType or plans", "none with a price")
     return listings

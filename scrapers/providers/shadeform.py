@@ -2,8 +2,8 @@
 
 A type is a machine of one cloud, priced per machine and hour: `hourly_price` is in cents. An entry of
 `availability` stands for one region; a spot entry has a price of its own, which is a text in dollars. So one record
-holds both units, and they are told apart by their kind: a spot price that is a number has no known unit, and raises.
-A region can be free for spot and taken on demand.
+holds both units, and they are told apart by their kind: a spot price that is a number, and a price of a type that is
+a text or not whole, have no known unit, and raise. A region can be free for spot and taken on demand.
 
 `cloud` is who is resold: it becomes `origin`, by the id that this project has for it. A type without any region is
 kept, and its stock is not known. Types without a GPU are not read.
@@ -54,7 +54,7 @@ def parse(payload: Payload) -> list[Listing]:
     """One listing for each region of a type, and one for a type without regions.
 
     Raises:
-        PayloadShapeError: A field is missing, or no type has a GPU.
+        PayloadShapeError: A field is missing, a price is of neither unit, or no type has a GPU.
     """
     top = At(payload.part, read_json(payload))
     types = top if isinstance(top.value, list) else top["instance_types"]

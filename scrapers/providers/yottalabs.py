@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 
-from scrapers.cells import check_one_gpu, priced
+from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Listing, Payload, PurchaseKind, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.readers import Table, html, number, quantity, tables
@@ -46,7 +46,8 @@ def parse(payload: Payload) -> list[Listing]:
     """Each GPU on demand, and as spot where that has a price.
 
     Raises:
-        PayloadShapeError: No table with these columns, a price that is not understood, or no price at all.
+        PayloadShapeError: No table with these columns, a price that is not understood, a name that counts GPUs or
+            has two prices, or no price at all.
     """
     found = [
         table for table in tables(html(payload)) if set(COLUMNS) <= {head.lower() for head in table.header}
@@ -56,6 +57,7 @@ def parse(payload: Payload) -> list[Listing]:
     listings = [listing for table in found for listing in _listings(payload.part, table)]
     if not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, "table GPU Model", "no row has a price")
+    check_one_price(payload.part, listings)
     return listings
 
 
