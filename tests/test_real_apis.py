@@ -54,7 +54,7 @@ def own(path: Path) -> Payload:
     part = path.name.removeprefix("payload.").rsplit(".", 1)[0]
     source = registry.load_one(path.parent.name).SOURCE
     urls = {request.part: request.url for request in source.requests + source.keyed_requests}
-    return payload(source.id, path.read_bytes(), part, urls[part])
+    return payload(source.id, path.read_bytes(), part, urls.get(part, source.pricing_url))
 
 
 def records(source_id: str, answer: Any) -> list[Record]:
@@ -98,11 +98,12 @@ def prices_per_gpu(source_id: str, **wanted: Any) -> dict[str, float]:
 
 def test_the_price_of_a_node_is_neither_divided_nor_multiplied_twice() -> None:
     # 2.09 and 2.49 are per GPU of a node of 8; 50.62 is of eight cards together, 1.5 of seven
-    assert prices_per_gpu("voltagepark") == {
+    assert prices_per_gpu("voltagepark", part="locations") == {
         "h100-sxm5-80gb ethernet": 2.09,
         "h100-sxm5-80gb infiniband": 2.49,
     }
-    per_node = offerings("voltagepark")["price_usd_per_instance_hour"].sort().to_list()
+    of_interface = offerings("voltagepark").filter(part="locations")
+    per_node = of_interface["price_usd_per_instance_hour"].sort().to_list()
     assert [float(price) for price in per_node] == [16.72, 19.92]
     gpu_ai = prices_per_gpu("gpu_ai", product="secure")
     assert gpu_ai["8x b300"] == pytest.approx(6.3275)

@@ -247,7 +247,9 @@ def test_civo_rows_of_another_card_or_currency_are_refused() -> None:
     page = own("civo")
     lost = changed(page, "2 x NVIDIA A100 - 80GB", "2 x NVIDIA A100 - 40GB")
     assert "stands under 'NVIDIA A100 80GB'" in refusal("civo", lost)
-    assert "is not a price" in refusal("civo", changed(page, "$1.12<span>per hour", "12 credits<span>per hour"))
+    assert "is not a price" in refusal(
+        "civo", changed(page, "$1.12<span>per hour", "12 credits<span>per hour")
+    )
     only_div = changed(page, '<section class="pricing-product" id="nvidia-gpus">', "<section>")
     assert "not in the page" in refusal("civo", only_div)
 
