@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection
 from types import ModuleType
 
-from scrapers.contract import Payload
+from scrapers.contract import Payload, Record
 from scrapers.errors import ParserError, PayloadShapeError
 from transforms.offers.listings import Records, joined, listing_frame
 
@@ -26,13 +26,17 @@ def parsed(module: ModuleType, payloads: Iterable[Payload]) -> Records:
     """Returns the records of all payloads of a source. Raises PayloadShapeError."""
     if not hasattr(module, "parse_together"):
         return joined(listing_frame(module.parse(payload), payload) for payload in payloads)
-    pages = list(payloads)
-    found = list(module.parse_together(pages))
-    return joined(listing_frame([record for page, record in found if page is each], each) for each in pages)
+    pages = {id(page): page for page in payloads}
+    records: dict[int, list[Record]] = {number: [] for number in pages}
+    for page, record in module.parse_together(list(pages.values())):
+        records[id(page)].append(record)
+    return joined(listing_frame(records[number], page) for number, page in pages.items())
 
 
 def parsed_apart(module: ModuleType, payloads: Sequence[Payload]) -> Records:
     """Returns the records of all payloads of a source, parsed in another process.
+
+    The other process imports the main module of this one, so a script that calls this guards its main part.
 
     Raises:
         PayloadShapeError: The answer is not what the parser knows.

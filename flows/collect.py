@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+import polars.selectors as cs
+
 from flows.apart import parsed_apart
+from flows.payload_files import file_payload
 from flows.settings import Settings, SettingsError
 from scrapers import fetch
+from scrapers.accounts import requests_of
 from scrapers.captures import Captures
-from scrapers.contract import LineFilter, Payload, Request, Source
+from scrapers.contract import Payload, Source
 from scrapers.errors import (
     BlockedError,
     CollectError,
+    FetchError,
     MissingCredentialError,
-    PayloadShapeError,
     TransientFetchError,
 )
-from scrapers.lines import file_blocks, kept_lines
 from scrapers.registry import load_one
 from transforms.offers.listings import Records
 from warehouse.load import CaptureRow
@@ -55,6 +58,11 @@ def collect(
     started_at, started = session.now(), time.monotonic()
     payloads = fetch.collect_payloads(module, session=session, night=night, captures=captures)
     records = parsed_apart(module, payloads)
+    _, account = requests_of(source, session.settings.environ)
+    if account and any(map(account.shows_in, _texts(records))):
+        raise FetchError(
+            f"{source.id}: the answer repeats our key or account, in other letters; it is not published"
+        )
     return Collected(
         source_id=source.id,
         started_at=started_at,
@@ -66,6 +74,13 @@ def collect(
     )
 
 
+def _texts(records: Records) -> Iterator[str]:
+    """Every distinct text of the records."""
+    for frame in (getattr(records, part.name) for part in fields(Records)):
+        for column in frame.select(cs.string()).iter_columns():
+            yield from column.drop_nulls().unique().to_list()
+
+
 def not_collected(source_id: str, error: BaseException, *, started_at: datetime, seconds: float) -> Collected:
     """Returns the outcome that belongs to `error`: blocked, skipped or failed, with its message as the reason."""
     outcome: Outcome = "failed"
@@ -74,7 +89,7 @@ def not_collected(source_id: str, error: BaseException, *, started_at: datetime,
     elif isinstance(error, MissingCredentialError):
         outcome = "skipped"
     is_ours = isinstance(error, CollectError)
-    reason = str(error) if is_ours else f"the parser broke: {type(error).__name__}: {error}"
+    reason = str(error) if is_ours else f"a fault of ours: {type(error).__name__}: {error}"
     return Collected(
         source_id=source_id,
         started_at=started_at,
@@ -152,7 +167,7 @@ def collect_for_show(
     module = load_one(source_id)
     at = datetime.combine(night, datetime.min.time(), UTC)
     if files:
-        payloads = [_file_payload(module.SOURCE, path, at) for path in files]
+        payloads = [file_payload(module.SOURCE, path, at) for path in files]
     else:
         session = fetch.Session(fetch.Settings(contact=settings.contact))
         payloads = fetch.collect_payloads(module, session=session, night=at)
@@ -178,34 +193,6 @@ def collect_for_show(
         "page_counts": records.page_counts,
     }
     return {name: frame.to_dicts() for name, frame in frames.items()}
-
-
-def _file_payload(source: Source, path: Path, at: datetime) -> Payload:
-    requests: tuple[Request, ...] = (*source.requests, *source.keyed_requests)
-    match = next((request for request in requests if request.part in path.name), None)
-    try:
-        body = _kept(source, path, match.keep_lines) if match and match.keep_lines else path.read_bytes()
-    except OSError as error:
-        raise PayloadShapeError(path.name, "file", error.strerror or str(error)) from error
-    return Payload(
-        source_id=source.id,
-        part=match.part if match else path.stem,
-        url=match.url if match else source.pricing_url,
-        fetched_at=at,
-        body=body,
-    )
-
-
-def _kept(source: Source, path: Path, lines: LineFilter) -> bytes:
-    """The lines of a file that would be kept of the answer."""
-    kept = bytearray()
-    for block in kept_lines(path.name, file_blocks(path), lines):
-        kept += block
-        if len(kept) > source.max_body_mb * 1_000_000:
-            raise PayloadShapeError(
-                path.name, "file", f"more than {source.max_body_mb} MB of it would be kept"
-            )
-    return bytes(kept)
 
 
 def _capture_row(payload: Payload) -> CaptureRow:

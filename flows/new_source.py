@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import scrapers.providers
+from flows.payload_files import file_payload
 from flows.source_draft import DraftError, Shape, shape_of
 from scrapers import fetch
 from scrapers.contract import Payload, Request, Source
+from scrapers.exchange import shown
 from scrapers.registry import ID, check, names
 
 TO_REVIEW = "compare each record with the payload, correct the module, then delete this line"
@@ -103,6 +106,10 @@ def begin_source(
         )
     payloads = _from_files(source, files) if files else _asked(source, session)
     shapes = [shape_of(source_id, payload) for payload in payloads]
+    if len({shape.code for shape in shapes}) > 1:
+        raise DraftError(
+            "the addresses answer in different forms; begin with one, and add the others by hand"
+        )
     named = {
         f"payload.{payload.part}.{shape.extension}": (payload, shape)
         for payload, shape in zip(payloads, shapes, strict=True)
@@ -121,6 +128,11 @@ def _source(source_id: str, urls: Sequence[str], night: date) -> Source:
         raise DraftError(f"{source_id[:80]!r} is no id; it is one word of a-z, 0-9 and _, such as acme_cloud")
     if source_id in names():
         raise DraftError(f"{source_id} has a module already; `gpu-almanac sources {source_id}` shows it")
+    for url in urls:
+        if shown(url) != url:
+            raise DraftError(
+                f"{shown(url)}: keys come from the environment, and addresses are short and plain"
+            )
     hosts = [urlsplit(url).hostname or "" for url in urls]
     source = Source(
         id=source_id,
@@ -162,15 +174,10 @@ def _asked(source: Source, session: fetch.Session) -> list[Payload]:
 
 
 def _from_files(source: Source, files: Sequence[Path]) -> list[Payload]:
+    pairs = zip(source.requests, files, strict=True)
     return [
-        Payload(
-            source_id=source.id,
-            part=request.part,
-            url=request.url,
-            fetched_at=datetime.now(UTC),
-            body=path.read_bytes(),
-        )
-        for request, path in zip(source.requests, files, strict=True)
+        replace(file_payload(source, path, datetime.now(UTC)), part=request.part, url=request.url)
+        for request, path in pairs
     ]
 
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from scrapers.contract import Payload
@@ -29,7 +30,7 @@ KEYS = {
         r"name",
         r"plan|instance|flavou?r|slug",
     ),
-    "price": (r"price|rate|cost", r"usd|eur"),
+    "price": (r"(^|_)(price|rate|cost)|price$|cost$|hourly", r"(^|_)(usd|eur)(_|$)"),
     "gpu_count": (
         r"(gpu|card)s?_?(count|num|number|quantity)",
         r"(num|count|number)_?(of_?)?(gpu|card)s?",
@@ -67,10 +68,9 @@ class Shape:
 def shape_of(source_id: str, payload: Payload) -> Shape:
     """Returns how an answer can be read: rows of JSON, or a table of a page."""
     try:
-        read_json(payload)
+        value = read_json(payload)
     except PayloadShapeError:
         return _page_shape(source_id, payload)
-    value = json.loads(payload.body)
     path, rows = max(_lists(value, ()), key=lambda found: len(found[1]), default=NO_ROWS)
     if not rows:
         raise DraftError(f"{payload.part}: no list of rows in this JSON: {short(str(value))}")
@@ -86,7 +86,7 @@ def shape_of(source_id: str, payload: Payload) -> Shape:
         summary=f"One listing for each row of {_words(path) or 'the list'}.",
         broken="Not this JSON, or no rows.",
         code=_json_code(source_id, steps, fields, [key for key in rows[0] if key not in fields.values()]),
-        body=(json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode(errors="replace"),
+        body=f"{_json(value)}\n".encode(),
         extension="json",
     )
 
@@ -103,7 +103,7 @@ def _lists(value: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], lis
 def _key(row: Mapping[str, Any], patterns: Sequence[str], kind: str) -> str | None:
     for pattern in patterns:
         for key, value in row.items():
-            is_number = isinstance(value, int | float) or bool(re.fullmatch(r"\d+(\.\d+)?", str(value)))
+            is_number = isinstance(value, Decimal) or re.fullmatch(r"\d+(\.\d+)?", str(value)) is not None
             if re.search(pattern, key.lower()) and (
                 is_number if kind == "decimal" else isinstance(value, str) and value
             ):
@@ -144,7 +144,11 @@ def _page_shape(source_id: str, payload: Payload) -> Shape:
             f"{payload.part}: {len(payload.body)} bytes; save the table alone, and give it with --from-file"
         )
     table, column = max(found, key=lambda pair: len(pair[0].rows))
-    name = next(header for header in table.header if header and header != column)
+    name = next((header for header in table.header if header and header != column), None)
+    if name is None:
+        raise DraftError(
+            f"{payload.part}: the table of prices names no other column; write the module by hand"
+        )
     given = {
         "provider": f'"{source_id}"',
         "plan": f"row[{_quoted(name)}]",
@@ -203,6 +207,18 @@ def _listing_lines(
         *(f"{indent}    {name}={code}," for name, code in fields.items()),
         f"{indent})",
     ]
+
+
+def _json(value: Any) -> str:
+    """Returns JSON with a row on each line, and numbers in the digits that they had."""
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(key)}: {_json(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        edge = "\n" if value and isinstance(value[0], dict) else ""
+        return f"[{edge}" + f",{edge or ' '}".join(map(_json, value)) + f"{edge}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _quoted(text: str) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from scrapers.contract import Request, Source
 from scrapers.errors import MissingCredentialError
 from scrapers.exchange import Secret
+
+SHORTEST_NAME = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,14 @@ class Account:
 
     key: Secret
     names: tuple[tuple[str, Secret], ...] = ()
+
+    def shows_in(self, text: str) -> bool:
+        """Whether a text gives the key away, as it is or with percent signs, or a name that is no common word."""
+        values = [
+            self.key.value,
+            *(value.value for _, value in self.names if len(value.value) >= SHORTEST_NAME),
+        ]
+        return any(value in each for each in (text, unquote(text)) for value in values)
 
 
 def requests_of(source: Source, environ: Mapping[str, str]) -> tuple[tuple[Request, ...], Account | None]:
@@ -33,7 +44,9 @@ def requests_of(source: Source, environ: Mapping[str, str]) -> tuple[tuple[Reque
         return source.keyed_requests, Account(Secret(key), _account_names(source, environ))
     if not source.requests:
         name = source.auth.env if source.auth else "the key"
-        raise MissingCredentialError(f"{name} is not set; {source.name} gives its prices only with a key")
+        raise MissingCredentialError(
+            f"no key: {name} is not set; {source.name} gives its prices only with a key"
+        )
     return source.requests, None
 
 

@@ -291,12 +291,9 @@ async def _read(response: httpx.Response, question: Question) -> bytes:
     address = shown(question.url)
     body = Body(address, response.headers.get("content-encoding", "").strip().lower(), largest, keep_lines)
     stated = response.headers.get("content-length", "")
-    if (
-        is_wanted
-        and stated.isdecimal()
-        and int(stated[:20]) > (LARGEST_STREAM_BYTES if keep_lines else largest)
-    ):
-        raise TooLargeError(f"{address}: the body is larger than {largest / 1e6:g} MB")
+    bound = LARGEST_STREAM_BYTES if keep_lines else largest
+    if is_wanted and stated.isdecimal() and int(stated[:20]) > bound:
+        raise TooLargeError(f"{address}: the body is larger than {bound / 1e6:g} MB")
     try:
         async for piece in response.aiter_raw():
             body.add(piece)

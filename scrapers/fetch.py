@@ -40,7 +40,7 @@ from scrapers.errors import (
     TooLargeError,
     TransientFetchError,
 )
-from scrapers.exchange import Answer, Client, Question, shown
+from scrapers.exchange import Answer, Client, Question, Secret, shown
 from scrapers.pace import HostGate
 from scrapers.robots import AGENT, LARGEST_FILE_BYTES, Rules, rules_of, unreachable
 
@@ -192,8 +192,8 @@ class _Visit:
             self._store(payload, last[0].etag, last[0].last_modified)
             return payload
         check_is_answer(request, answer)
-        if self.account and self.account.key.value.encode() in answer.body:
-            raise FetchError(f"{shown(answer.url)}: the answer repeats our key, and is not kept")
+        if self.account and _repeats(answer, self.account.key):
+            raise FetchError(f"{shown(request.url)}: the answer repeats our key, and is not kept")
         payload = Payload(
             source_id=self.source.id,
             part=request.part,
@@ -235,6 +235,8 @@ class _Visit:
             if answer.status not in REDIRECTS:
                 return answer
             url = _target(answer, question)
+            if self.account and self.account.shows_in(url):
+                raise FetchError(f"{shown(request.url)}: a redirect repeats our key, and is not followed")
             if answer.status in (301, 302, 303):
                 method, body = "GET", None
         raise FetchError(
@@ -368,6 +370,12 @@ def _error(state: tenacity.RetryCallState) -> TransientFetchError:
     error = state.outcome.exception() if state.outcome else None
     assert isinstance(error, TransientFetchError)
     return error
+
+
+def _repeats(answer: Answer, key: Secret) -> bool:
+    """Whether an answer, or a header of it that is kept, holds the key."""
+    kept = (answer.headers.get(name, "") for name in ("content-type", "etag", "last-modified"))
+    return key.value.encode() in answer.body or any(key.value in header for header in kept)
 
 
 def _conditions(last: Capture) -> tuple[tuple[str, str], ...]:

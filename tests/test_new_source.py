@@ -174,6 +174,10 @@ def test_a_page_with_a_table(tmp_path: Path) -> None:
         (b'[{"a": 1}]', "no name and price"),
         (b"<p>$2 an hour</p>", "neither JSON with rows nor a page"),
         (TABLE + b" " * 400_000, "save the table alone"),
+        (
+            b"<table><tr><th></th><th>Price</th></tr><tr><td>H100</td><td>$2</td></tr></table>",
+            "no other column",
+        ),
     ],
 )
 def test_what_cannot_be_read_writes_nothing(tmp_path: Path, body: bytes, problem: str) -> None:
@@ -186,6 +190,29 @@ def test_what_cannot_be_read_writes_nothing(tmp_path: Path, body: bytes, problem
 def test_an_address_that_is_not_https_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DraftError, match="no https address"):
         begun(tmp_path, TABLE, "http://api.acme.example/v1/prices")
+
+
+def test_only_a_price_is_taken_for_one(tmp_path: Path) -> None:
+    row = '{"name": "H100", "price_is_fixed": true, "generated_at": 1700000000, "hourly_price": 2.50}'
+    text = begun(tmp_path, f"[{row}]".encode("utf-16"))
+    assert 'row["hourly_price"].decimal()' in text
+    payload = tmp_path / "tests" / "captures" / "acme_cloud" / "payload.prices.json"
+    assert "2.50" in payload.read_text()
+
+
+def test_addresses_that_answer_differently_or_hold_a_key_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "captures").mkdir(parents=True)
+    files = [tmp_path / "one", tmp_path / "two"]
+    files[0].write_text('[{"name": "H100", "price": 2}]')
+    files[1].write_text('[{"gpu_name": "H100", "price": 2}]')
+    urls = ["https://acme.example/a", "https://acme.example/b"]
+    session = fetch.Session()
+    with pytest.raises(DraftError, match="different forms"):
+        begin_source("acme_cloud", urls, files, session=session, night=NIGHT, root=tmp_path)
+    keyed = ["https://acme.example/a?api_key=SECRET123"]
+    with pytest.raises(DraftError, match="keys come from the environment") as refused:
+        begin_source("acme_cloud", keyed, files[:1], session=session, night=NIGHT, root=tmp_path)
+    assert "SECRET123" not in str(refused.value)
 
 
 EVIL = 'name"]; import os  # \n"""\nraise SystemExit(7)\n"""'

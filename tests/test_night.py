@@ -285,7 +285,7 @@ def test_a_parser_that_breaks_is_one_failed_source(
     sources["well"].parse = broken  # type: ignore[attr-defined]
     report = run(NIGHT)
     assert report.outcomes["well"] == "failed"
-    assert health()["well"][1].startswith("the parser broke: IndexError")
+    assert health()["well"][1].startswith("a fault of ours: IndexError")
     assert {outcome for name, outcome in report.outcomes.items() if name not in ("well", "keyed")} == {"ok"}
 
 

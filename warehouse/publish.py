@@ -92,7 +92,7 @@ def _without_formulas(connection: duckdb.DuckDBPyConnection, view: str) -> str:
     """Returns the columns of a view; a text that a table program would run as a formula gets an apostrophe."""
     columns = connection.execute(f"select column_name, column_type from (describe {view})").fetchall()
     return ", ".join(
-        f"if(regexp_matches({name}, '^[=+@-]'), chr(39) || {name}, {name}) as {name}"
+        f"if(regexp_matches({name}, '^\\s*[=+@-]'), chr(39) || {name}, {name}) as {name}"
         if kind == "VARCHAR"
         else name
         for name, kind in columns
