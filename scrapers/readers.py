@@ -44,6 +44,7 @@ __all__ = [
     "Table",
     "decode",
     "embedded_json",
+    "holds_json",
     "html",
     "json_ld",
     "money",
@@ -58,6 +59,11 @@ __all__ = [
 ]
 
 # Bytes to data
+
+
+def holds_json(payload: Payload) -> bool:
+    """Whether a payload begins as JSON does, in whatever charset; a page or a table does not."""
+    return decode(payload).lstrip()[:1] in ("{", "[")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -201,27 +207,28 @@ BLOCKS = re.compile(
 UNREAD = frozenset({"script", "style", "template", "noscript", "svg", "s", "strike", "del"})
 
 
-TAG = re.compile(r"<(/?)([a-zA-Z]+)[^<>]{0,5000}(?<!/)>")
-NEVER_CLOSED = re.compile(
-    "area|base|br|col|embed|hr|img|input|li|link|meta|option|p|param|source|td|th|tr|track|wbr", re.IGNORECASE
-)
-MOST_OPEN_TAGS = 5000
+DEEPEST_PAGE = 256  # tags open at once; the recorded pages have less than 20
+
+
+class _Page(BeautifulSoup):
+    """A page whose reading stops where more tags are open at once than in any page, which would take minutes."""
+
+    def pushTag(self, tag: Tag) -> None:  # noqa: N802 - the name that Beautiful Soup calls
+        super().pushTag(tag)
+        if len(self.tagStack) > DEEPEST_PAGE:
+            raise RecursionError
 
 
 def html(payload: Payload) -> BeautifulSoup:
     """The tree of a page, read by lxml.
 
     Raises:
-        PayloadShapeError: More tags are open at once than in any page, which would take minutes to read.
+        PayloadShapeError: More tags are open at once than in any page.
     """
-    content = decode(payload).replace("\0", "")
-    open_tags = 0
-    for found in TAG.finditer(content):
-        if not NEVER_CLOSED.fullmatch(found[2]):
-            open_tags += -1 if found[1] else 1
-        if open_tags > MOST_OPEN_TAGS:
-            raise PayloadShapeError(payload.part, f"character {found.start()}", "nested too deep for a page")
-    return BeautifulSoup(content, "lxml")
+    try:
+        return _Page(decode(payload).replace("\0", ""), "lxml")
+    except RecursionError:
+        raise PayloadShapeError(payload.part, "HTML", "nested too deep for a page") from None
 
 
 def _pieces(tag: Tag) -> Iterator[str]:

@@ -718,3 +718,26 @@ def test_a_name_of_a_megabyte_is_no_name_and_ends() -> None:
     for name in ("H100 " * 200_000, "\0" * 1_000_000):
         assert resolve_gpu(name, "aws", plan=name).candidates == ()
     assert resolve_gpu("H100 " * 200_000).candidates == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "memory", "keys", "fraction", "slice_gib"),
+    [
+        ("H100 MIG", "40", H100_80, "0.5", "40"),  # 40 of 80; of the 94 GB of an NVL it is no whole eighth
+        ("H100 MIG", "12", "H100-NVL-94GB", "0.1276595745", "12"),  # 12 of 94
+        ("H100 MIG", None, H100, None, None),
+        ("H100 MIG", "80", H100_80, None, None),  # of the whole card: it says nothing of the slice
+        ("H100 MIG 3g.40gb", "80", H100_80, "0.4285714286", "40"),
+        ("H100 MIG 1/7", "10", H100, "0.1428571429", None),
+    ],
+)
+def test_memory_beside_the_bare_name_of_a_slice_is_that_of_the_slice(
+    text: str, memory: str | None, keys: str, fraction: str | None, slice_gib: str | None
+) -> None:
+    match = resolve_gpu(text, "somebody", None if memory is None else Decimal(memory))
+    assert match.is_slice
+    assert (match.candidates, match.fraction, match.memory_gib) == (
+        tuple(keys.split()),
+        None if fraction is None else Decimal(fraction),
+        None if slice_gib is None else Decimal(slice_gib),
+    )

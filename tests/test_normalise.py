@@ -533,6 +533,16 @@ def test_memory_of_the_whole_card_beside_a_share_is_not_that_of_the_slice() -> N
     assert (row["gpu_key"], row["gpu_count"], row["vram_gib"]) == ("RTXPRO6000-SE-96GB", 0.25, 24.0)
 
 
+@pytest.mark.parametrize(
+    ("listed", "kept"),
+    [(None, None), (Quantity(Decimal(80), "GiB"), None), (Quantity(Decimal(20), "GiB"), 20.0)],
+)
+def test_a_slice_of_unknown_share_has_not_the_memory_of_the_card(
+    listed: Quantity | None, kept: float | None
+) -> None:
+    assert offer(listing(gpu_text="A100 80GB PCIe vGPU", gpu_memory=listed))["vram_gib"] == kept
+
+
 def test_a_slice_of_unknown_share_has_an_unknown_count() -> None:
     row = offer(listing(gpu_text="A100 80GB PCIe vGPU"))
     assert row["gpu_count"] is None
@@ -967,6 +977,8 @@ def test_of_two_listings_of_one_offer_the_cheaper_is_kept() -> None:
         ),
         ({"price": Decimal(1), "as_of": JULY}, {"price": Decimal(3), "as_of": OCTOBER}),
         ({"price": Decimal(3)}, {"price": Decimal(730), "price_unit": "month"}),
+        ({"price": Decimal(3), "availability": "in_stock"}, {"availability": "out_of_stock"}),
+        ({"availability": "out_of_stock"}, {"price": Decimal(3), "availability": "out_of_stock"}),
     ],
 )
 def test_which_of_two_listings_of_one_offer_is_kept(kept: dict[str, Any], other: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -414,12 +415,54 @@ def test_a_table_with_absurd_spans_stays_small() -> None:
 
 
 def test_a_page_that_nests_deep_or_has_many_tables_is_read_in_bounded_time() -> None:
-    assert text(html(payload("<div>" * 4_000 + "x"))) == "x"
+    assert text(html(payload("<div>" * 200 + "x"))) == "x"
     assert text(html(payload("<p>" * 20_000 + "x"))) == "x"
     with pytest.raises(PayloadShapeError, match="nested too deep for a page"):
         html(payload("<div>" * 50_000 + "x"))
+    with pytest.raises(PayloadShapeError, match="nested too deep for a page"):
+        html(payload("<div>" * 300 + "x"))
     many = tables(html(payload("<h3>x</h3><table><tr><td>1</td></tr></table>" * 500)))
     assert [table.headings for table in many] == [("x",)] * 500
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "</table>" * 100_000 + "<table>" * 100_000,
+        "</div>" * 300 + "<div>" * 300,
+        '<div title="<">' * 300,
+        '<a title="<script>">' + "<div>" * 300,
+        "<!-- <script> -->" + "<div>" * 300,
+        "<b>" * 300,
+    ],
+    ids=lambda page: page[:16],
+)
+def test_a_page_that_hides_how_deep_it_nests_is_refused(page: str) -> None:
+    with pytest.raises(PayloadShapeError, match="prices: HTML: nested too deep for a page"):
+        html(payload(page))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "<script>" + "if(i<n&&j>0){};" * 6_000 + "</script>",
+        "<style>" + "a<b>c" * 6_000 + "</style>",
+        "<!--" + "<div>" * 6_000 + "-->",
+        '<i title="' + "<div>" * 6_000 + '"></i>',
+        "<p>y<br>" * 1_000,
+    ],
+    ids=lambda noise: noise[:16],
+)
+def test_what_only_looks_like_open_tags_is_no_depth(noise: str) -> None:
+    page = html(payload(f"{noise}<table><tr><td>4.19</td></tr></table>"))
+    assert [table.rows for table in tables(page)] == [(("4.19",),)]
+
+
+def test_a_tag_without_an_end_is_read_in_bounded_time() -> None:
+    start = time.perf_counter()
+    for page in ("<" + "a" * 20_000, "<a " * 20_000, "<" * 20_000):
+        html(payload(page))
+    assert time.perf_counter() - start < 3
 
 
 def test_json_in_a_script_is_found_by_its_marker() -> None:

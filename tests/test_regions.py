@@ -15,6 +15,9 @@ from transforms.offers.regions import NOT_KNOWN, NOWHERE, Place, region_frame, r
 from transforms.reference.tables import read
 
 ASHBURN = Place("us-va-ashburn", "US", "NA", is_eu=False)
+STATES_TOO = frozenset(
+    "al ar az ca co ga id il in ky la ma md me mn mo ms mt nc ne pa sc sd tn va".split()  # noqa: SIM905
+)
 PARIS = Place("fr-par", "FR", "EU", is_eu=True)
 
 
@@ -84,6 +87,27 @@ def test_countries(country: str, is_eu: bool) -> None:
     assert (place.country, place.continent, place.is_eu) == (country, "EU", is_eu)
 
 
+@pytest.mark.parametrize("code", ["GA", "IL", "ca", "IN", "PA"])
+def test_a_code_of_a_country_and_a_state_is_no_place_but_where_codes_are_of_countries(code: str) -> None:
+    assert resolve_region(code) == resolve_region(code, "somebody") == NOWHERE
+    assert resolve_region(code, "clore").country == code.upper()
+    assert resolve_region(code, "nobody", "lium").country == code.upper()
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("eu-central-1 (Frankfurt)", "de-fra"),
+        ("us-east-1 (N. Virginia)", "us-va-ashburn"),
+        ("us-east-1 (Virginia)", "us-va-ashburn"),
+        ("eu-central-1 (Paris)", None),
+        ("moon-1 (Frankfurt)", "de-fra"),
+    ],
+)
+def test_a_spelling_with_its_city_behind_it(text: str, key: str | None) -> None:
+    assert resolve_region(text, "aws").region_key == key
+
+
 def test_a_reseller_uses_the_spellings_of_the_cloud_it_resells() -> None:
     assert resolve_region("us-gov-west-1", "nobody") == NOT_KNOWN
     assert resolve_region("us-gov-west-1", "nobody", "aws") == resolve_region("us-gov-west-1", "aws")
@@ -92,7 +116,8 @@ def test_a_reseller_uses_the_spellings_of_the_cloud_it_resells() -> None:
 def test_every_row_of_the_table_resolves_to_itself() -> None:
     columns = ("provider", "region_text", "region_key", "country_iso2", "continent", "is_eu_member")
     for provider, text, key, country, continent, is_eu in read("region").select(columns).iter_rows():
-        expected = NOWHERE if key == "unknown" else Place(key, country, continent, is_eu)
+        is_no_place = key == "unknown" or (provider == "*" and text.casefold() in STATES_TOO)
+        expected = NOWHERE if is_no_place else Place(key, country, continent, is_eu)
         assert resolve_region(text, None if provider == "*" else provider) == expected, (provider, text)
 
 

@@ -119,6 +119,8 @@ SPELLINGS = (
     (r"tpuv6e", r"trillium"),
     (r"tpuv5e", r"tpuv5litepod"),
     (r"tt([np]\d{3})", r"\1"),
+    (r"tt(n\d{3})", r"\1s"),  # of servers
+    (r"tt(n\d{3})", r"\1d"),  # of desktops
     (r"ascend(910[bc])", r"\1"),
     (r"jetsonorin", r"jetsonagxorin"),
     (r"gb10", r"dgxspark"),

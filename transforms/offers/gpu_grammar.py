@@ -1,6 +1,7 @@
 """Reads a GPU name that is on no list: family, memory, form factor, edition, count and share, each as a word.
 
-The families come from gpu.csv, the other words from `gpu_words`; here they are put together.
+`gpu_slips` makes the text plain, `gpu_families` finds the families of gpu.csv and `gpu_words` reads the other words;
+here they are put together.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from transforms.offers.gpu_cards import (
     of_memory,
     spellings,
 )
-from transforms.offers.gpu_slices import cut_of, of_board, share_of
-from transforms.offers.gpu_words import Words, clean, is_of_laptop, names_no_card, small, words_of
+from transforms.offers.gpu_families import TOKEN, Families, families_in, marks
+from transforms.offers.gpu_slices import cut_of, has_mig, of_board, share_of
+from transforms.offers.gpu_slips import clean, is_of_laptop, names_no_card, small
+from transforms.offers.gpu_words import MEMORY, Words, words_of
 
 MACHINE_GPUS = (8, 4)  # of a DGX or HGX machine, whose memory is printed as one number
+STATION_GPUS = (4,)  # of a DGX Station
 
-MIXED = re.compile(
-    r"[+,;&]|\b(?:and|plus|with)\b"
-)  # joins the cards of one machine; "/" and "or" say a choice
+# Joins the cards of one machine; "/" and "or" say a choice.
+MIXED = re.compile(r"[+,;&]|\b(?:and|plus|with)\b")
+EITHER = re.compile(r"\s/\s|\bor\b")
 GENERATIONS = frozenset(
     {"kepler", "maxwell", "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell"}
 )
-TOKEN = re.compile(r"\d+|[a-z]+|[^\sa-z\d_\-.,;:()/+|\[\]=]")
-VARIANTS = frozenset({"ti", "super", "xt", "xtx", "gre"})  # behind a family that has none: another card
 BRACKETED = re.compile(r"[(\[]\s?(\d{1,2})\s?[)\]]")  # H100 (8); RTX 3060 (12)
 TPU_TYPE = re.compile(r"(?<![a-z0-9.])(tpu[\s\-]?)?v(\d)(e|p|litepod)?-(\d{1,4})(?![a-z0-9])")
 CORES = re.compile(r"\b(\d{1,2})[\s\-]?cores?(?:\s+gpu)?\b")  # of an Apple chip, which has one GPU
@@ -40,43 +42,32 @@ CORES = re.compile(r"\b(\d{1,2})[\s\-]?cores?(?:\s+gpu)?\b")  # of an Apple chip
 # Cards whose edition is always part of their name; the plain name means another card.
 NAMED_EDITIONS = ("SFF", "FHHL")
 # Families whose name is so short that other words must be plain for it to count.
-WEAK = re.compile(r"[a-z]{1,2}\d{1,2}|t4g|\d{3,4}[a-z]{0,4}|(?:a770|b580|[np]\d{3}|pro\w+|rubin|gaudi)")
+WEAK = re.compile(r"[a-z]{1,2}\d{1,2}|t4g|\d{3,4}[a-z]{0,4}|(?:a770|b580|[np]\d{3}[ds]?|pro\w+|rubin|gaudi)")
 # Families that are not clear beside strange words, unless something else tells of a card.
 SHORT = re.compile(r"[a-z]{1,2}\d{2,3}[a-z]{0,2}")
-BRANDS = frozenset(
-    {"tesla", "quadro", "geforce", "instinct", "radeon"}
-)  # A T4 that is a Tesla is no tax form
 OF_A_CARD = re.compile(
-    r"\b(?:nvidia|amd|intel|google|aws|habana|huawei|tesla|quadro|geforce|instinct|radeon|gpus?|cards?|hgx|dgx|vram"
-    r"|volta|turing|ampere|hopper|blackwell)\b"
+    r"\b(?:nvidia|amd|intel|google|aws|habana|huawei|tenstorrent|tesla|quadro|geforce|instinct|radeon|gpus?|cards?"
+    r"|hgx|dgx|vram|volta|turing|ampere|hopper|blackwell)\b"
 )
 STRANGE = re.compile(r"(?<!\S)[a-z]{3,}(?![^\s,;:.)])")
 
 PLAIN_WORDS = frozenset(
     re.findall(
         r"\S+",
-        """nvidia amd intel google aws habana huawei qualcomm tesla geforce radeon instinct quadro rtx generation gen
-        gpu gpus card cards tensor core cores accelerator accelerators instance instances vm vms bare metal cloud on
-        demand spot dedicated serverless virtual machine with and or the of for x memory vram ram blackwell hopper
-        ampere ada lovelace turing volta pascal grace superchip edition data center datacenter pod pods node nodes
-        single multi cluster preemptible reserved secure community cpu interruptible per hour a an r tm mod modded
-        g gb new compute grid server servers infiniband ethernet system systems baseboard chip chips price pricing
-        hourly monthly from only available ¦""",
+        """nvidia amd intel google aws habana huawei qualcomm tenstorrent tesla geforce radeon instinct
+        quadro rtx generation gen gpu gpus card cards tensor core cores accelerator accelerators instance
+        instances vm vms bare metal cloud on demand spot dedicated serverless virtual machine with and or
+        the of for x memory vram ram blackwell hopper ampere ada lovelace turing volta pascal grace
+        superchip edition data center datacenter pod pods node nodes single multi cluster preemptible
+        reserved secure community cpu interruptible per hour a an r tm mod modded g gb new compute grid
+        server servers infiniband ethernet system systems baseboard chip chips price pricing hourly monthly
+        from only available ¦""",
     )
 )
 # Words of plans that say nothing of a card, and nothing against it but beside the shortest names.
-PLAN_WORDS = PLAIN_WORDS | {
-    "pro",
-    "premium",
-    "standard",
-    "basic",
-    "small",
-    "medium",
-    "large",
-    "series",
-    "plan",
-    "family",
-}
+PLAN_WORDS = PLAIN_WORDS | frozenset(
+    re.findall(r"\S+", "pro premium standard basic small medium large series plan family")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,87 +89,6 @@ NOTHING = Reading(candidates=())
 REFUSED = Reading(candidates=(), is_refused=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Families:
-    """The spellings of families in a text and the words left over.
-
-    `number` stands alone right behind one. `is_branded` tells that a brand stands right before one, `is_other` that a
-    word behind one makes it another card.
-    """
-
-    names: tuple[str, ...]
-    rest: tuple[str, ...]
-    number: str | None = None
-    is_branded: bool = False
-    is_other: bool = False
-
-
-@lru_cache
-def _beginnings() -> frozenset[str]:
-    """Returns every text that a spelling of a family begins with."""
-    return frozenset(name[:size] for name in spellings() for size in range(1, len(name) + 1))
-
-
-@lru_cache
-def _marks() -> frozenset[str]:
-    """Returns the words of which every name of a card has one: a number, or the beginning of a name without any."""
-    numbers = {word for name in spellings() for word in TOKEN.findall(name) if word.isdigit()}
-    names = [name for name in spellings() if name.isalpha()]
-    return frozenset(numbers | {name[:size] for name in names for size in range(3, len(name) + 1)})
-
-
-def _families(text: str) -> Families:
-    """Returns the families in the text, longest first at each place."""
-    tokens = [(found[0], found.start(), found.end()) for found in TOKEN.finditer(text)]
-    names: list[str] = []
-    rest: list[str] = []
-    number, is_branded, is_other = None, False, False
-    at = 0
-    while at < len(tokens):
-        name, size = _family_at(tokens, at)
-        if name:
-            names.append(name)
-            behind, beyond = ([token for token, _, _ in tokens[at + size : at + size + 2]] + [""] * 2)[:2]
-            number = behind if behind.isdigit() and not beyond.isalnum() else number
-            is_branded |= at > 0 and tokens[at - 1][0] in BRANDS
-            is_other |= _is_variant(name, behind)
-        else:
-            rest.append(tokens[at][0])
-        at += size
-    return Families(tuple(names), tuple(rest), number, is_branded, is_other)
-
-
-def _family_at(tokens: list[tuple[str, int, int]], at: int) -> tuple[str | None, int]:
-    """Returns the longest family that starts at a token and ends where a word ends, and how many tokens it takes."""
-    best: tuple[str | None, int] = (None, 1)
-    if at and tokens[at - 1][2] == tokens[at][1]:
-        return best
-    name = ""
-    for end in range(at, len(tokens)):
-        token = tokens[end][0]
-        if end > at and _are_two_numbers(tokens[end - 1][0], token):
-            break
-        name += "s" if token == "super" else token
-        if name not in _beginnings():
-            break
-        is_word_end = end + 1 == len(tokens) or tokens[end][2] != tokens[end + 1][1]
-        if is_word_end and name in spellings():
-            best = (name, end - at + 1)
-    return best
-
-
-def _is_variant(name: str, word: str) -> bool:
-    """Returns whether a word behind a family makes it another card: RTX 4090 Ti, RTX 4080 D, RTX 5090 D V2."""
-    return (
-        word in VARIANTS or (word == "d" and name[-4:].isdigit()) or (word == "v" and name.endswith("090d"))
-    )
-
-
-def _are_two_numbers(one: str, other: str) -> bool:
-    """Returns whether two words are numbers that are not one name: RTX 40 90, 208.0; H20-3e is one."""
-    return one.isdigit() and other.isdigit() and (len(one) > 2 or len(other) > 1)
-
-
 @lru_cache(maxsize=50_000)
 def read_name(name: str, memory_gib: float | None = None) -> Reading:
     """Returns what a GPU name says.
@@ -191,14 +101,14 @@ def read_name(name: str, memory_gib: float | None = None) -> Reading:
         memory_gib: memory of one GPU where it is stated beside the name; the name's own goes before it.
     """
     text = small(name)
-    if _marks().isdisjoint(TOKEN.findall(text)) or names_no_card(text := clean(text)):
+    if marks().isdisjoint(TOKEN.findall(text)) or names_no_card(text := clean(text)):
         return NOTHING
     if _is_mixed(text):
         return REFUSED
-    if found := _apple(text) or _tpu(text):
+    if found := _apple(text) or _tpu(text) or _either(text):
         return found
     words = words_of(text)
-    families = _families(words.plain)
+    families = families_in(words.plain)
     if not families.names or _is_doubtful(families, words, text):
         return NOTHING
     if families.is_other or is_of_laptop(text):
@@ -218,7 +128,7 @@ def _of_families(families: Families, words: Words, memory_gib: float | None) -> 
         return REFUSED
     usual = [card for card in choice if card.is_modified == words.is_modified] or choice
     if words.is_slice:
-        return _slice(choice if words.sizes else usual, words)
+        return _slice(choice if words.sizes else usual, words, memory_gib)
     if either := [card for size in words.choices for card in of_memory(choice, [size])]:
         return _whole(either, words.count, [])
     memories = [size for size, _ in words.sizes]
@@ -234,8 +144,9 @@ def _of_families(families: Families, words: Words, memory_gib: float | None) -> 
 
 def _shares_of_machine(words: Words) -> list[float]:
     """Returns what one GPU has where a stated memory is that of all of them."""
-    counts = [float(words.count)] if words.count else list(MACHINE_GPUS) if words.is_machine else []
-    return [size / count for size, _ in words.sizes for count in counts]
+    machine = STATION_GPUS if "station" in words.plain else MACHINE_GPUS
+    counts = (words.count,) if words.count else machine if words.is_machine else ()
+    return [size / float(count) for size, _ in words.sizes for count in counts]
 
 
 def _is_doubtful(families: Families, words: Words, text: str) -> bool:
@@ -303,13 +214,28 @@ def _is_mixed(text: str) -> bool:
     return is_apart or sum(reading.count is not None for reading in readings) > 1
 
 
+def _either(text: str) -> Reading | None:
+    """Returns the cards of "L4 24GB / T4 16GB", whose parts are a card with its own memory each."""
+    parts = EITHER.split(text) if " / " in text or " or " in text else []
+    readings = [read_name(part) for part in parts if MEMORY.search(part)]
+    if len(readings) < 2 or len(readings) < len(parts) or not all(each.candidates for each in readings):
+        return None
+    keys = {key for each in readings for key in each.candidates}
+    counts, sizes = {each.count for each in readings}, {each.memory_gib for each in readings}
+    return Reading(
+        tuple(sorted(keys)),
+        count=counts.pop() if len(counts) == 1 else None,
+        memory_gib=sizes.pop() if len(sizes) == 1 else None,
+    )
+
+
 def _apple(text: str) -> Reading | None:
     """Returns the Apple chips of a name; the number of GPU cores tells two of one name apart."""
     if "apple" not in text:
         return None
     cores, left = CORES.search(text), CORES.sub(" ¦ ", text)
     words = words_of(left)
-    names = _families(words.plain).names
+    names = families_in(words.plain).names
     keys = sorted({key for name in names for key in spellings()[name]})
     exact = [key for key in keys if cores and f"-{cores[1]}C-" in key] or keys
     own = of_memory([cards()[key] for key in exact], [size for size, _ in words.sizes])
@@ -378,20 +304,25 @@ def _of_form(choice: list[Card], words: Words) -> list[Card]:
     return [card for card in choice if card.memory_type == words.memory_type] or choice
 
 
-def _slice(choice: list[Card], words: Words) -> Reading:
+def _slice(choice: list[Card], words: Words, memory_gib: float | None) -> Reading:
     """Returns the cards that can be cut into the stated slice, its share and its memory.
 
     Memory that is that of a whole card names the card. A profile names the memory of the slice; without one, memory
-    that no whole card has is that of the slice.
+    that no whole card has is that of the slice, be it in the name or beside one that tells nothing else of the slice.
     """
     profile = words.profile
     memories = [size for size, _ in words.sizes]
+    is_bare = not (profile or memories or words.amount or words.part)
+    if is_bare and memory_gib is not None and not of_memory(choice, [memory_gib]):
+        memories = [memory_gib]
     whole = of_memory(choice, memories)
     choice = whole or choice
     part = profile.memory_gb if profile else None
     memory = part if part is not None or whole else next(iter(memories), None)
     is_mig = profile is not None and profile.slices is not None
-    choice = of_board(choice, profile)
+    choice = [card for card in of_board(choice, profile) if has_mig(card) or not is_mig]
+    if not choice:
+        return REFUSED
     if memory is not None and not is_mig and (full := of_memory(choice, [memory])):
         return _whole(full, words.count, [memory])
     choice = cut_of(choice, profile, memory)

@@ -30,13 +30,36 @@ def cut_of(choice: list[Card], profile: Profile | None, memory: float | None) ->
         return choice
     eighths = {card.key: memory * 8 / card.vram_gb for card in choice}
     if profile and profile.slices:
-        usual = {float(PROFILE_EIGHTHS.get(profile.slices, 0)), profile.slices * 2.0}
+        usual = {card.key: _usual_eighths(card, profile.slices) for card in choice}
         fitting = [
-            card for card in choice if min(abs(eighths[card.key] - part) for part in usual) < SLICE_TOLERANCE
+            card
+            for card in choice
+            if min(abs(eighths[card.key] - part) for part in usual[card.key]) < SLICE_TOLERANCE
         ]
         if fitting:
             return fitting
     return [card for card in choice if _is_whole(eighths[card.key])] or choice
+
+
+def _usual_eighths(card: Card, slices: int) -> set[int]:
+    """Returns the eighths of the memory that so many slices of a card have; one slice is also sold with twice its own.
+
+    Source: NVIDIA MIG User Guide, supported profiles.
+    """
+    if card.family in CUT_IN_FOUR:
+        return {slices * 2}
+    return {PROFILE_EIGHTHS.get(slices, 0), *([2] if slices == 1 else [])}
+
+
+def has_mig(card: Card) -> bool:
+    """Returns whether a card can be cut by MIG.
+
+    Source: NVIDIA MIG User Guide, supported GPUs: of Ampere the A100 and A30, and the data centre cards since Hopper.
+    """
+    if card.architecture == "ampere":
+        return card.family in ("a100", "a100x", "a800", "a30")
+    is_workstation = card.family.startswith("rtx") and not card.family.startswith("rtxpro")
+    return any(name in card.architecture for name in ("hopper", "blackwell", "rubin")) and not is_workstation
 
 
 def _is_whole(number: float) -> bool:

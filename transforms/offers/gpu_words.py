@@ -6,7 +6,6 @@ What is written here is how names are spelt, not which GPUs exist. Nothing here 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,68 +14,9 @@ from fractions import Fraction
 MOST_GPUS = 1024
 BARRIER = " ¦ "  # words on both sides of a removed memory or count are not one name
 
-TRADEMARK = re.compile(r"[®™©]|\((?:r|tm|c)\)", re.IGNORECASE)
-DASHES = re.compile(r"[\u2010-\u2015\u2212]")
-FOREIGN_LETTERS = re.compile(r"([^\x00-\x7f]+)")
-# Words of other languages, and common slips, as the English word that the rules below know.
-# A pattern that cannot match without a short text stands behind it, so that most names are spared the search.
-SLIPS = (
-    ("v", re.compile(r"\b(?:nividia|nivida|nvdia|nvida|nvidea)\b"), "nvidia"),
-    ("grafik", re.compile(r"\bgrafikkarten?\b"), "gpu"),
-    ("", re.compile(r"(?<=\d)\s*(?:pcs|pieces|stück|stk|karten?|cartes?|tarjetas?|schede?)\b"), " cards "),
-    ("mi", re.compile(r"\bmi[\s\-]?(\d{2,3})(?:[\s\-]?([axp]))?\b"), r"mi\1\2"),  # MI-300X, MI300-X
-    (
-        "mi3",
-        re.compile(r"\bmi(3\d\d)x(\d{1,2})(?!\d)"),
-        r"mi\1x x\2",
-    ),  # the 300s are all named with an X: mi325x8
-    ("tisuper", re.compile(r"(?<=ti)super\b"), " super"),
-    ("", re.compile(r"\b(nvidia|geforce|radeon|quadro|tesla)(?=[rg]tx|rx|[a-z]{0,2}\d)"), r"\1 "),
-)
-FOREIGN_WORDS = (
-    (re.compile(r"英伟达|輝達|辉达|엔비디아"), " nvidia "),
-    (re.compile(r"昇腾|昇騰"), " ascend "),
-    (re.compile(r"华为|華為"), " huawei "),
-    (re.compile(r"显存|顯存|メモリ|메모리"), " vram "),
-    (re.compile(r"[单單][卡張张]"), " 1 cards "),
-    (re.compile(r"[双雙]卡"), " 2 cards "),
-    (re.compile(r"[单單][机機]"), " "),
-    (re.compile(r"四卡"), " 4 cards "),
-    (re.compile(r"八卡"), " 8 cards "),
-    (re.compile(r"显卡|顯卡|加速卡|グラフィックボード|그래픽카드"), " gpu "),
-    (re.compile(r"(?<=\d)\s*[卡張张枚基块塊장개]"), " cards "),
-)
-THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-LABEL = re.compile(
-    r"(?:[a-z0-9\-]+\.)+[a-z]{2,}/[a-z0-9.\-]+\s*[:=]|\bgres/|\b(?:billing|cpu|mem|node)=[\w.]+"
-)  # of Kubernetes and Slurm
-DEVICE = re.compile(
-    r"corporation\s+[a-z]{2}\d{2,3}[a-z]{0,3}\s+\[([^\]]+)\]"
-)  # chip [card], as lspci prints it
-CPU_WORDS = ("epyc", "ryzen", "threadripper", "xeon")
-CPU = re.compile(
-    r"(?:\b\d\s?x?\s*)?\b(?:(?:amd|intel)\s+)?(?:epyc|ryzen|threadripper|xeon)\b"
-    r"(?:[\s\-]+(?:threadripper|pro|gold|silver|platinum|bronze|scalable|\d)\b)*"
-    r"(?:[\s\-]+(?:[ewd]\d?[\s\-]?)?\d{4,5}[a-z+]{0,3}(?:\s?v\d)?)?"
-)
-NUMBERS_OF_ONE_NAME = re.compile(r"\b([a-z]{2,3})\s?(\d{4})\s?/\s?(\d{4})\b")  # RTX 6000/8000
-WITHOUT_LINK = re.compile(r"\b(?:no|non|without)[\s-]+(?:nvlink|nvswitch|infiniband|ib|sxm|bridge)\b")
 HOST_FIGURE = re.compile(
     r"(?<![a-z0-9.])\d+(?:\.\d+)?\+?\s?(?:v?cpus?|v?cores?|threads?|tb|tib|[gt]bps|[gt]b/s|w|watts?)(?![a-z0-9])"
 )
-
-DENIAL = re.compile(
-    r"\b(?:not|no|non|without|except|instead|equivalent|comparable|similar|than|vs|versus|like)\b"
-    r"|\d[a-z]?-(?:class|level|grade)\b"
-)
-# Goods and services named after a card.
-OTHER_GOODS = re.compile(
-    r"\b(?:ai enterprise|nvaie|licen[cs]es?|licensing|warranty)\b"
-    r"|\b(?:water[\s\-]?blocks?|backplate|heatsink|cooler|riser|bracket)\b"
-)
-LAPTOP = re.compile(
-    r"\b(?:laptop|notebook|mobile|mxm)\b"
-)  # the chips of laptops are others than their names say
 
 LANES = re.compile(
     r"(?<![a-z])(pci(?:[\s\-]express|\s?-?e)|gen)[\s\-]?(?:gen\s?)?[1-7](?:\.0)?\s?,?\s?x\s?\d{1,2}(?![a-z0-9])"
@@ -95,16 +35,18 @@ COUNTS_LISTED = re.compile(r"(?<![\d/])\d{1,2}(?:\s?/\s?\d{1,2}){2,}\s?x?(?![\d/
 COUNTS_FROM_TO = re.compile(
     r"(?<![a-z0-9.\-])(?:(\d{1,3})\s?(?:-|~|to|bis|至)\s?|(?:up\s?to|bis\szu|max\.?|最多|至多)\s*)(\d{1,3})"
     r"(?:\s?x(?=[^a-z]|[a-z]{1,3}\d|$)|(?=[\s\-]?(?:gpu|card)s?\b))"
+    # (up to 8), [1 to 8], ", up to 8": without a word for what is counted, set apart from the name
+    r"|[(\[,;]\s*(?:(?:from\s)?\d{1,3}\sto\s|up\s?to\s|bis\szu\s|max\.?\s|最多\s*|至多\s*)\d{1,3}(?=\s*(?:[)\]]|$))"
 )
 AMOUNTS = (
     re.compile(r"^\s*(\d{1,2}/[1-9]\d?)\s?x?[\s\-]?(?=[a-z]|\d{4})"),  # 1/2 H100, 1/2x H100
     re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})\s?x[\s\-]?(?=[a-z]|\d{4})"),  # 0.5x A100
     re.compile(r"(?<![a-z0-9./])(0?\.\d{1,4})[\s\-]?gpus?\b"),  # 0.5 GPU
     re.compile(r"(?<=[\sa-z0-9])[x*:]\s?(0?\.\d{1,4})(?![a-z0-9.])"),  # a100 x 0.5, h100:0.5
+    # 50% of an A100
+    re.compile(r"(?<![\d.])([1-9]\d?)%\s+(?:of\s+)?(?:an?\s+)?(?=nvidia|amd|rtx|gpu|[a-z]{1,3}\d)"),
+    # half an H100; half height is no amount
     re.compile(
-        r"(?<![\d.])([1-9]\d?)%\s+(?:of\s+)?(?:an?\s+)?(?=nvidia|amd|rtx|gpu|[a-z]{1,3}\d)"
-    ),  # 50% of an A100
-    re.compile(  # half an H100; half height is no amount
         r"\b(half|quarter)[\s\-]+(?:(?:an?|of)\s+)*(?=(?:nvidia|amd|tesla|geforce|rtx|gpu)\b|[a-z]{0,3}\d)"
     ),
 )
@@ -112,14 +54,20 @@ WITH_SHARE = re.compile(r"[./%]|half|quarter")
 WORDS_OF_SHARE = {"half": "1/2", "quarter": "1/4"}
 SLICE = re.compile(r"\b(?:mig|vgpu|slice|sliced|fraction|fractional|partition)\b")
 
+SHARE_BEHIND = re.compile(r"[(\[]\s?(half|quarter)\s?[)\]]")  # A100 (half)
+
+FACTORS = re.compile(  # 2x8 H100, 2 nodes x 8 GPUs
+    r"(?<![a-z0-9.\-])(\d{1,2})\s?(?:(?:nodes?|servers?|hosts?|machines?)\s)?[x*]\s?(\d{1,2})"
+    r"(?:\s?x|[\s\-]?gpus?)?(?=\s|$)(?!\s*¦)"
+)
+NEGATIVE = re.compile(r"^\s*-\s?\d+(?:\.\d+)?\s?x?(?=[\sa-z])")
 NUMBER = r"(\d{1,4}(?:\.\d{1,2})?)"
 BRAND = r"(?:nvidia|amd|intel|geforce|tesla|instinct|radeon|quadro|rtx|gtx)\b"
 COUNTS = (
+    ("of", re.compile(r"(?<![a-z0-9./])(\d{1,3})\sof\s\d{1,3}(?=\s)")),  # 1 of 8 H100
     ("x", re.compile(r"(?<=\d\dx)(\d{1,2})(?=[a-z]{1,5}\d)")),  # 48x240x2l40s: vCPUs, memory, cards
-    (
-        "x",
-        re.compile(rf"(?<![a-z0-9.]){NUMBER}\s?x[\s_\-]?(?!large)(?=[a-z])"),
-    ),  # 8xh100, 8 x h100, not 8xlarge
+    # 8xh100, 8 x h100, not 8xlarge
+    ("x", re.compile(rf"(?<![a-z0-9.]){NUMBER}\s?x[\s_\-]?(?!large)(?=[a-z])")),
     ("x", re.compile(rf"(?<![a-z0-9.]){NUMBER}\s?x\s?(?=(?:\d{{4}}|nvidia|amd)\b)")),  # 4x3090
     ("x", re.compile(rf"(?<![a-z0-9.]){NUMBER}(?:x(?![a-z0-9])|\s?x(?=\s*¦))")),  # (8x), 8 x 80gb h100
     ("x", re.compile(r"(?<=[a-z0-9])x(\d{1,2})(?![a-z0-9])")),  # h100x8
@@ -202,51 +150,6 @@ class Words:
     memory_type: str | None
     forms: tuple[str, ...]
     editions: tuple[str, ...]
-
-
-def small(name: str) -> str:
-    """Returns the name in small letters of usual width, without trademarks."""
-    return unicodedata.normalize("NFKC", TRADEMARK.sub(" ", name)).casefold()
-
-
-def clean(text: str) -> str:
-    """Returns a name in small letters with words of other languages in English, and without what it denies."""
-    for hint, pattern, word in SLIPS:
-        if hint in text:
-            text = pattern.sub(word, text)
-    if not text.isascii():
-        text = _in_ascii(text)
-    text = text.replace("_", " ")
-    if "," in text:
-        text = THOUSANDS.sub("", text)
-    if "corporation" in text:
-        text = " + ".join(f"nvidia gpu {card}" for card in DEVICE.findall(text)) or text
-    if any(word in text for word in CPU_WORDS):
-        text = CPU.sub(BARRIER, text)
-    if "/" in text:
-        text = NUMBERS_OF_ONE_NAME.sub(r"\1 \2 / \1 \3", LABEL.sub(" ", text))
-    if "no" in text or "without" in text:
-        text = WITHOUT_LINK.sub(" ", text)
-    return " ".join(text.split())
-
-
-def _in_ascii(text: str) -> str:
-    """Returns the text with signs and words of other scripts as the rules know them; the rest stands apart."""
-    text = "".join(" " if unicodedata.category(sign) == "Cf" else sign for sign in text)
-    text = DASHES.sub("-", text.replace("×", "x").replace("✕", "x").replace("\u2044", "/"))
-    for pattern, word in FOREIGN_WORDS:
-        text = pattern.sub(word, text)
-    return FOREIGN_LETTERS.sub(r" \1 ", text)
-
-
-def names_no_card(text: str) -> bool:
-    """Returns whether a cleaned text denies its card, or is about goods named after one."""
-    return bool(DENIAL.search(text) or OTHER_GOODS.search(text))
-
-
-def is_of_laptop(text: str) -> bool:
-    """Returns whether a cleaned text names the chip of a laptop."""
-    return bool(LAPTOP.search(text))
 
 
 def words_of(text: str) -> Words:
@@ -353,11 +256,11 @@ def _forms_of_board(profile: Profile | None) -> tuple[str, ...]:
 
 def _amount(text: str) -> tuple[Fraction | None, str]:
     """Returns how much of one GPU the text is about, and the text without it; None when it does not say so."""
-    for pattern in AMOUNTS:
+    for pattern in (*AMOUNTS, SHARE_BEHIND):
         found, left = take(pattern, text)
         if found:
-            share = Fraction(WORDS_OF_SHARE.get(found[1], found[1]))
-            return share / 100 if "%" in found[0] else share, left
+            share = Fraction(WORDS_OF_SHARE.get(found[1], found[1])) / (100 if "%" in found[0] else 1)
+            return share if share < 1 else None, left
     return None, text
 
 
@@ -381,6 +284,11 @@ def _unless_falling(found: re.Match[str]) -> str:
 
 
 def _count(text: str) -> tuple[Decimal | None, str]:
+    text = NEGATIVE.sub(BARRIER, text)
+    factors, left = take(FACTORS, text)
+    if factors:
+        product = int(factors[1]) * int(factors[2])
+        return Decimal(product) if 1 <= product <= MOST_GPUS else None, left
     for hint, pattern in COUNTS:
         found = pattern.search(text) if hint in text else None
         if found and 1 <= float(found[1]) <= MOST_GPUS:

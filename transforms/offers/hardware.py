@@ -155,12 +155,17 @@ def _whole_gpus() -> pl.Expr:
 
 
 def _vram() -> pl.Expr:
-    """Returns the memory of one GPU, or of the slice, as sold."""
+    """Returns the memory of one GPU, or of the slice, as sold.
+
+    Of a slice of unknown share it is what is listed, but not the memory of the whole card.
+    """
     nominal, listed = pl.col("nominal_gib"), pl.col("memory_as_sold")
     share = pl.coalesce("fraction", pl.when(pl.col("unit_count") < 1).then("unit_count"))
     is_whole_card = listed.is_null() | (listed >= SLICE_SHARE * nominal)
     of_slice = pl.when(is_whole_card).then(pl.coalesce("match_memory", nominal * share)).otherwise(listed)
-    return pl.when(share.is_not_null()).then(of_slice).otherwise(pl.coalesce(listed, nominal))
+    of_part = pl.when(~is_whole_card.fill_null(value=False)).then(listed)
+    unshared = pl.when("is_slice").then(of_part).otherwise(pl.coalesce(listed, nominal))
+    return pl.when(share.is_not_null()).then(of_slice).otherwise(unshared)
 
 
 def with_link(rows: pl.DataFrame) -> pl.DataFrame:

@@ -54,7 +54,12 @@ STATE = re.compile(r"(us|ca)-[a-z]{2}")
 # City names that are well known in more than one country, and are no place without one.
 HOMONYMS = frozenset({"carlsbad", "fremont", "luster", "newport", "quincy", "wilmington"})
 # Texts of region.csv that name no place because they can be two.
-TWO_PLACES = {"georgia": ["ge", "us-ga"], "me": ["me", "us-me"], "na": ["na", "north-america"]}
+TWO_PLACES = {
+    "fra": ["de-fra", "fr"],
+    "georgia": ["ge", "us-ga"],
+    "me": ["me", "us-me"],
+    "na": ["na", "north-america"],
+}
 CONTINENT_KEYS = frozenset({"africa", "asia", "eu", "north-america", "oceania", "south-america"})
 CONTINENTS_OF = {
     "emea": ("EU", "AS", "AF"),
@@ -79,10 +84,14 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """The names of places: those of everybody, and the cities and states that providers name."""
+    """The names of places: those of everybody, and the cities and states that providers name.
+
+    `cities` are the names of cities, also where the name means a state as well: New York, Washington.
+    """
 
     names: dict[str, tuple[Spot, ...]]
     spots: dict[str, Spot]
+    cities: frozenset[str]
 
 
 def plain(text: str) -> str:
@@ -128,14 +137,16 @@ def _gazetteer() -> Gazetteer:
             columns.setdefault(plain(area), set()).add(country.casefold())
     listed = {name: sorted(keys) for name, keys in columns.items()} | TWO_PLACES
     names = {name: [spots[key] for key in keys if key in spots] for name, keys in listed.items()}
-    for (
-        name,
-        own,
-    ) in general.items():  # CA is Canada and California; Singapore is the country, not the city in it
+    for name, own in general.items():
+        # CA is Canada and California; Singapore is the country, not the city in it.
         countries = {spot.country for spot in own if spot.rank == 2}
         others = [spot for spot in names.get(name, []) if spot.country not in countries]
         names[name] = [*sorted(own, key=lambda spot: spot.key), *others]
-    return Gazetteer({name: tuple(dict.fromkeys(found)) for name, found in names.items()}, spots)
+    cities = {plain(city) for _, _, _, city, *_ in rows if city}
+    cities |= {name for name, own in general.items() if any(spot.rank == 5 for spot in own)}
+    return Gazetteer(
+        {name: tuple(dict.fromkeys(found)) for name, found in names.items()}, spots, frozenset(cities)
+    )
 
 
 def spots() -> dict[str, Spot]:
@@ -159,7 +170,7 @@ def spot_in_words(text: str) -> Spot | None:
         return None
     agreed = _agreed(known)
     if agreed is None:
-        return None if unknown else _in_common(known)
+        return None if unknown else _of_cities(known) or _of_state_behind(text, parts, known)
     if all(CODE.fullmatch(part) for part in unknown):
         return agreed
     is_name = all(len(part.split()) <= MOST_WORDS for part in unknown)
@@ -237,7 +248,7 @@ def _agreed(meanings: Sequence[tuple[Spot, ...]]) -> Spot | None:
 
     Where several ways are left, it is what they have in common.
     """
-    ways = [way for way in product(*meanings) if all(_can_hold(one, other) for one in way for other in way)]
+    ways = [way for way in product(*meanings) if all(can_hold(one, other) for one in way for other in way)]
     most = max((len({spot.key for spot in way}) for way in ways), default=0)  # New York, NY is the city
     return common(max(way, key=_exactness) for way in ways if len({spot.key for spot in way}) == most)
 
@@ -247,7 +258,7 @@ def _exactness(spot: Spot) -> int:
     return 2 if spot.country and spot.key == spot.country.casefold() else spot.rank
 
 
-def _can_hold(one: Spot, other: Spot) -> bool:
+def can_hold(one: Spot, other: Spot) -> bool:
     """Returns whether two places can be of one spot: one lies in the other, or nothing keeps them apart."""
     wide, near = sorted((one, other), key=lambda spot: spot.rank)
     if wide.key == near.key:
@@ -263,16 +274,33 @@ def _can_hold(one: Spot, other: Spot) -> bool:
     return near.continent is None or near.continent in CONTINENTS_OF.get(wide.key, (wide.continent,))
 
 
-def _in_common(known: Sequence[tuple[Spot, ...]]) -> Spot | None:
-    """Returns what is certain where the parts cannot be one place: the country of two cities, or the place beside one.
+def _of_cities(known: Sequence[tuple[Spot, ...]]) -> Spot | None:
+    """Returns the country that several cities have in common."""
+    if any(spot.rank != 5 for found in known for spot in found):
+        return None
+    country = common(spot for found in known for spot in found)
+    return country if country and country.country else None
 
-    Paris, TX lies in Texas: North America is so full of the names of other cities that the city gives way there.
+
+def _of_state_behind(text: str, parts: Sequence[str], known: Sequence[tuple[Spot, ...]]) -> Spot | None:
+    """Returns the state behind a city of another country: Paris, TX; London, Ontario; Paris, TX, USA.
+
+    North America is so full of the names of other cities that the city gives way there, but only behind a comma, and
+    to a state whose name is not that of a city as well: "London, New York" and "Frankfurt | Virginia" are two places.
     """
-    if all(spot.rank == 5 for found in known for spot in found):
-        country = common(spot for found in known for spot in found)
-        return country if country and country.country else None
-    wide = [found for found in known if not all(spot.rank == 5 for spot in found)]
-    agreed = _agreed(wide) if len(wide) < len(known) else None
+    if any(mark != "," for mark in BETWEEN.findall(unicodedata.normalize("NFKC", text))):
+        return None
+    named = [at for at, part in enumerate(parts) if not part.startswith(FLAG_MARK)]
+    is_city = len(named) > 1 and all(spot.rank == 5 for spot in known[named[0]])
+    if not is_city or any(parts[at] in _gazetteer().cities for at in named[1:]):
+        return None
+    near = {spot.country for spot in known[named[0]]}  # ME behind Portland is Maine and not Montenegro
+    wide = [
+        tuple(spot for spot in found if spot.country in near) or found
+        for at, found in enumerate(known)
+        if at != named[0]
+    ]
+    agreed = _agreed(wide) if any(spot.rank == 4 for found in wide for spot in found) else None
     return agreed if agreed and (agreed.country in ("US", "CA") or agreed.key == "north-america") else None
 
 

@@ -2,8 +2,9 @@
 
 The order is: the provider's own spelling, the same without regard to case, the spelling without its zone suffix,
 the same for the cloud that a reseller resells, then the spellings that hold for everybody, then the names of places
-in the text. Without a provider a spelling that only providers have is what they all mean by it, or what their places
-have in common. A text that none of these knows has no place; it is reported, never guessed.
+in the text. A bare code that is a country's and a state's, GA or IL, is no place but for a provider that has codes of
+countries among its own spellings. Without a provider a spelling that only providers have is what they all mean by it,
+or what their places have in common. A text that none of these knows has no place; it is reported, never guessed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from functools import lru_cache
 
 import polars as pl
 
-from transforms.offers.place_words import Spot, common, spot_in_words, spots
+from transforms.offers.place_words import Spot, can_hold, common, spot_in_words, spots
 from transforms.reference.tables import read
 
 EVERYBODY = "*"
 LONGEST_TEXT = 120
+COUNTRY_FIRST = frozenset({"de"})  # Germany has the data centres, Delaware hardly any
+TWO_WRITINGS = re.compile(r"([^()]+?)\s?\(([^()]+)\)")  # eu-central-1 (Frankfurt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,21 @@ def _shorter(provider: str, text: str) -> Iterator[str]:
 
 
 @lru_cache
+def _users_of_country_codes() -> frozenset[str]:
+    """Returns the providers that have the code of a country among their own spellings."""
+    return frozenset(
+        provider
+        for (provider, text), place in _places()[1].items()
+        if provider != EVERYBODY and len(text) == 2 and text == place.region_key
+    )
+
+
+def _is_state_too(code: str) -> bool:
+    """Returns whether a code is that of a country and that of a state: GA is Gabon and Georgia."""
+    return code in spots() and f"us-{code}" in spots() and code not in COUNTRY_FIRST
+
+
+@lru_cache
 def _meanings() -> dict[str, tuple[tuple[str, Place], ...]]:
     """Returns what each spelling in lower case means at the providers that have it."""
     meanings: dict[str, list[tuple[str, Place]]] = {}
@@ -98,17 +116,31 @@ def resolve_region(text: str | None, provider: str | None = None, origin: str | 
     if not cleaned or len(cleaned) > LONGEST_TEXT:
         return NOT_KNOWN
     exact, folded = _places()
+    has_codes = not _users_of_country_codes().isdisjoint((provider, origin))
     for owner in (provider, origin, EVERYBODY):
         if owner is None:
             continue
+        if owner == EVERYBODY and not has_codes and _is_state_too(cleaned.casefold()):
+            return NOWHERE
         for candidate in _shorter(owner, cleaned):
             for table, key in ((exact, candidate), (folded, candidate.casefold())):
                 place = table.get((owner, key))
                 if place is not None:
                     return place
     spot = _of_any_provider(cleaned) if provider is None and origin is None else None
-    spot = spot or spot_in_words(cleaned)
+    spot = spot or spot_in_words(cleaned) or _written_twice(cleaned, (provider, origin))
     return NOT_KNOWN if spot is None else Place(spot.key, spot.country, spot.continent, spot.is_eu)
+
+
+def _written_twice(text: str, owners: tuple[str | None, ...]) -> Spot | None:
+    """Returns the place of "eu-central-1 (Frankfurt)": a spelling of an owner's, with words that do not deny it."""
+    found = TWO_WRITINGS.fullmatch(text)
+    said = spot_in_words(found[2]) if found else None
+    for owner in owners:
+        place = _places()[1].get((owner or "", found[1].casefold())) if found else None
+        if said and place and place.region_key and can_hold(spots()[place.region_key], said):
+            return spots()[place.region_key]
+    return None
 
 
 def region_frame(texts: pl.DataFrame) -> pl.DataFrame:

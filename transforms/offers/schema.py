@@ -180,9 +180,8 @@ OFFERING = columns(
         "price_per": pl.String,
         "price_unit": pl.String,
         "upfront_listed": pl.Decimal(24, 10),
-        "regular_price_listed": pl.Decimal(
-            24, 10
-        ),  # crossed out beside a promotion, per the same as price_listed
+        # crossed out beside a promotion, per the same as price_listed
+        "regular_price_listed": pl.Decimal(24, 10),
         "price_usd_per_gpu_hour": MONEY,
         "price_usd_per_instance_hour": MONEY,
         "upfront_usd": MONEY,
@@ -197,6 +196,8 @@ OFFERING = columns(
         "egress_usd_per_gb": pl.Float64,
         "egress_free_gb_per_month": pl.Float64,
         "ingress_usd_per_gb": pl.Float64,
+        "storage_source": pl.String,  # offer, provider, or "facts of" a day
+        "egress_source": pl.String,
         "is_startup_billed": pl.Boolean,
         "monthly_cap_hours": pl.Float64,
         "spot_notice_s": pl.Float64,

@@ -108,7 +108,13 @@ BOUNDS: dict[str, dict[str, tuple[float, float]]] = {
     },
     "region": {"lat": (-90, 90), "lon": (-180, 180)},
     "assumption": {"low": (0, 1e15)},
-    "quality_rule": {"hard_share": (0.01, 1), "min_rows": (1, 1000), "min_others": (1, 1000)},
+    "quality_rule": {
+        "hard_share": (0.01, 1),
+        "min_rows": (1, 1000),
+        "min_wrong": (1, 1000),
+        "min_others": (1, 1000),
+        "stands_days": (1, 90),
+    },
     "coefficient": {"low": (0, 1e15), "prior_low": (0, 1e15), "rows_used": (0, 100_000)},
     "accuracy_target": {"at_least": (0, 1), "at_most": (0, 1)},
     "accuracy_score": {

@@ -150,7 +150,7 @@ TABLES = {
         key=("rule",),
         dates=("as_of",),
         text="rule severity unit source note",
-        ints="min_rows min_others",
+        ints="min_rows min_wrong min_others stands_days",
         reals="low high hard_share",
         days="as_of",
     ),
