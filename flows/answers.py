@@ -178,12 +178,12 @@ def source_list(settings: Settings, *, short: bool = False) -> list[Row]:
 
     With `short` only the sources, in the columns that a night is reported in.
     """
-    more = "" if short else ", basis, segment, terms, is_on, last_good_night"
+    kind, more = ("", "") if short else ("kind,", ", basis, segment, terms, is_on, last_good_night")
     asked = "where kind = 'module'" if short else ""
     return ask(
         settings.database,
         f"""
-        select source_id, kind, outcome, coalesce(listings, offerings) as rows, rejects, age_days,
+        select source_id, {kind} outcome, coalesce(listings, offerings) as rows, rejects, age_days,
             round(seconds, 1) as seconds, reason{more}
         from source_health
         {asked}

@@ -193,6 +193,7 @@ def _numbers(
 def _offer(t: Texts, offers: Sequence[Row]) -> list[Column]:
     """What is sold, and by whom."""
     gpus = [offer["gpu_name"] or offer["gpu_text"] for offer in offers]
+    providers = [offer["provider_name"] for offer in offers]
     kinds = [
         f"{offer['purchase']}:{offer['term_months']}" if offer["term_months"] else offer["purchase"]
         for offer in offers
@@ -208,23 +209,10 @@ def _offer(t: Texts, offers: Sequence[Row]) -> list[Column]:
     purchases = [offer["purchase"] for offer in offers]
     return [
         _words("gpu", "offer", t.say("GPU"), gpus, t.gpu, facet=t.say("GPU")),
-        _words(
-            "prov",
-            "offer",
-            t.say("Provider"),
-            [offer["provider_name"] for offer in offers],
-            facet=t.say("Provider"),
-        ),
+        _words("prov", "offer", t.say("Provider"), providers, facet=t.say("Provider")),
         _words("plan", "offer", t.say("Plan"), [offer["plan"] for offer in offers], kind="hidden"),
         _numbers("n", "offer", t.say("GPUs"), [offer["gpu_count"] for offer in offers], digits=2),
-        _words(
-            "kind",
-            "offer",
-            t.say("Way to pay"),
-            kinds,
-            kind,
-            order=_natural,
-        ),
+        _words("kind", "offer", t.say("Way to pay"), kinds, kind, order=_natural),
         _words(
             "pay",
             "offer",
@@ -248,21 +236,15 @@ def _price(t: Texts, offers: Sequence[Row]) -> list[Column]:
             for offer in offers
         ]
 
+    per_gib, per_tb_s = per("vram_gib"), per("memory_bandwidth_gb_per_s", 1000.0)
     listed = {_listed_code(offer): _listed(t, offer) for offer in offers}
     gpu_hour = [offer["price_usd_per_gpu_hour"] for offer in offers]
     machine_hour = [offer["price_usd_per_instance_hour"] for offer in offers]
     return [
         _numbers("gh", "price", t.say("GPU-hour"), gpu_hour, kind="money"),
         _numbers("ih", "price", t.say("Machine-hour"), machine_hour, kind="money"),
-        _numbers("pgb", "price", t.say("GiB and hour"), per("vram_gib"), kind="money", is_default=False),
-        _numbers(
-            "ptb",
-            "price",
-            t.say("TB/s and hour"),
-            per("memory_bandwidth_gb_per_s", 1000.0),
-            kind="money",
-            is_default=False,
-        ),
+        _numbers("pgb", "price", t.say("GiB and hour"), per_gib, kind="money", is_default=False),
+        _numbers("ptb", "price", t.say("TB/s and hour"), per_tb_s, kind="money", is_default=False),
         _words(
             "listed",
             "price",

@@ -159,7 +159,9 @@ def test_the_list_has_sources_first_and_then_who_is_not_asked(settings: Settings
         ("gamma", "bundled", "bundled"),
         ("delta", "none", "not_asked"),
     ]
-    assert [row["source_id"] for row in source_list(settings, short=True)] == ["alpha", "quiet"]
+    short = source_list(settings, short=True)
+    assert [(row["source_id"], row["outcome"]) for row in short] == [("alpha", "ok"), ("quiet", "never")]
+    assert "kind" not in short[0]  # all of them are modules
 
 
 def test_what_is_told_of_a_source(settings: Settings) -> None:

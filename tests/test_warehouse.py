@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache
@@ -142,6 +143,90 @@ def test_every_column_has_a_comment(path: Path) -> None:
         assert uncommented(connection) == [("bare", "x")]
 
 
+def test_a_column_of_a_view_means_what_it_means_in_what_the_view_reads(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several tables have a `source_id`, a `reason`, a `part`, a `region_text`; each view has its own of them."""
+    expected = {
+        ("source_health", "source_id"): "source that was collected; a module in scrapers/providers",
+        ("source_health", "night"): "logical date of the night, UTC",
+        (
+            "source_health",
+            "reason",
+        ): "why the newest outcome is not ok, why the source is off, or why there is nothing to ask",
+        ("source_health", "name"): "name for people",
+        ("unmapped_gpu", "part"): "name of the answer within the source",
+        ("current_offering", "part"): "name of the answer within the source",
+        ("current_offering", "region_text"): "region as the source wrote it",
+        ("offer_in_brief", "provider"): "provider id",
+        ("tier_exclusion", "reason"): "short code of the reason",
+        ("runner_up", "plan"): "instance type or plan as the provider names it",
+    }
+    query = "select table_name, column_name, comment from duckdb_columns() where database_name = 'warehouse'"
+    with writing(path) as connection:
+        told = {(view, column): text for view, column, text in connection.execute(query).fetchall()}
+        assert {key: told[key] for key in expected} == expected
+
+    def view(select: str, reads: str) -> list[tuple[str, str]]:
+        text = f"-- Reads: {reads}. Read by: users.\ncreate or replace view odd as {select}"
+        return [*sql_files("views"), ("odd", text)]
+
+    for select, reads, meanings in (
+        ("select night from market", "market", None),
+        ("select night from market", "market, reject", 2),  # of this night, of the night held against it
+        ("select 1 as colour from market", "market", 0),
+        ("select night from market", "gpu", 0),  # what it reads is not what it says
+    ):
+        monkeypatch.setattr("warehouse.connection.sql_files", sql_with(view(select, reads)))
+        if meanings is None:
+            with writing(path) as connection:
+                told = {(name, column): text for name, column, text in connection.execute(query).fetchall()}
+            assert told["odd", "night"] == "logical date of the night that is held against it, UTC"
+            continue
+        with pytest.raises(WarehouseError, match=rf"odd\.sql: \w+ has {meanings} meanings"), writing(path):
+            pass
+
+
+def sql_with(views: list[tuple[str, str]]) -> Callable[[str], list[tuple[str, str]]]:
+    """Returns `sql_files` with other views."""
+    return lambda folder: views if folder == "views" else sql_files(folder)
+
+
+def read_by(files: Mapping[str, str]) -> dict[str, set[str]]:
+    """Returns the views that read each table or view, by what stands behind `from` and `join`."""
+    found: dict[str, set[str]] = {name: set() for name in files}
+    for name, text in files.items():
+        query = re.sub(r"--.*", "", text)
+        for other in re.findall(r"(?<!distinct )\b(?:from|join)\s+(\w+)\b(?!\.)", query):
+            if other in files and other != name:
+                found[other].add(name)
+    return found
+
+
+def wrong_headers(files: Mapping[str, str]) -> set[str]:
+    """Returns the tables and views whose header names other views than those that read it, or that it reads."""
+    wrong = set()
+    readers = read_by(files)
+    for name, text in files.items():
+        line = next(line for line in text.splitlines() if line.startswith("-- Reads: "))
+        reads, by = (set(re.split(r", ", part)) for part in re.findall(r"(?:Reads|Read by): (.*?)\.", line))
+        if reads - {"nothing"} != {other for other, views in readers.items() if name in views}:
+            wrong.add(name)
+        if {other for other in by if "create or replace view" in files.get(other, "")} != readers[name]:
+            wrong.add(name)
+    return wrong
+
+
+def test_headers_name_the_views_that_read_and_what_they_read() -> None:
+    tables = {name.split("_", 1)[1]: text for name, text in sql_files("schema")}
+    files = {**tables, **dict(sql_files("views"))}
+    assert wrong_headers(files) == set()
+    unsaid = files["source_coverage"].replace("Reads: listing, ", "Reads: ")
+    assert wrong_headers({**files, "source_coverage": unsaid}) == {"source_coverage"}  # control
+    forgotten = files["source_run"].replace("stock_interval, ", "")
+    assert wrong_headers({**files, "source_run": forgotten}) == {"source_run"}  # control
+
+
 def test_every_sql_file_has_its_header_and_runs(path: Path) -> None:
     with writing(path) as connection:
         for folder in ("schema", "views"):
@@ -222,6 +307,14 @@ def in_memory() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def emptied() -> duckdb.DuckDBPyConnection:
+    """Returns the warehouse in memory, without nights."""
+    connection = in_memory()
+    for table in ("source_run", "offering", "listing", "price_history", "availability_history"):
+        connection.execute(f"delete from {table}")
+    return connection
+
+
 @hypothesis_settings(max_examples=25)
 @given(
     st.lists(
@@ -231,9 +324,7 @@ def in_memory() -> duckdb.DuckDBPyConnection:
     )
 )
 def test_history_rebuilds_each_night(nights: list[dict[str, float]]) -> None:
-    connection = in_memory()
-    for table in ("source_run", "offering", "listing", "price_history", "availability_history"):
-        connection.execute(f"delete from {table}")
+    connection = emptied()
     days = [NIGHT + timedelta(days=number) for number in range(len(nights))]
     for day, prices in zip(days, nights, strict=True):
         rows = [{"offering_id": key, "price_listed": price} for key, price in prices.items()]
@@ -339,12 +430,21 @@ def test_two_own_sources_stand_together_and_an_offer_of_both_stands_once(path: P
         assert run_checks(connection) == []
 
 
-def test_a_resold_offer_is_counted_where_nobody_sells_it_for_less(path: Path) -> None:
-    def resold(offering_id: str, usd: float, gpus: int = 1, **more: object) -> dict[str, object]:
-        price = {"price_usd_per_gpu_hour": usd, "price_usd_per_instance_hour": usd * gpus, "gpu_count": gpus}
-        where = {"segment": "reseller", "origin": "acme", "region_text": "east"}
-        return {"offering_id": offering_id, **where, **price, **more}
+def resold(offering_id: str, usd: float | None, gpus: int = 1, **more: object) -> dict[str, object]:
+    """Returns an offer of acme in the east by a reseller."""
+    total = None if usd is None else usd * gpus
+    price = {"price_usd_per_gpu_hour": usd, "price_usd_per_instance_hour": total, "gpu_count": gpus}
+    return {
+        "offering_id": offering_id,
+        "segment": "reseller",
+        "origin": "acme",
+        "region_text": "east",
+        **price,
+        **more,
+    }
 
+
+def test_a_resold_offer_is_counted_where_nobody_sells_it_for_less(path: Path) -> None:
     nights = (
         of_provider("acme", {"offering_id": "original"}, source_id="acme"),
         of_provider(
@@ -374,6 +474,85 @@ def test_a_resold_offer_is_counted_where_nobody_sells_it_for_less(path: Path) ->
             "endpoints on acme": True,  # a service of its own, not the machine of acme
             "no origin": True,
         }
+
+
+def test_only_a_price_for_the_same_term_stands_before_a_resold_offer(path: Path) -> None:
+    no_usd = {
+        "price_usd_per_gpu_hour": None,
+        "price_usd_per_instance_hour": None,
+        "price_gap": "no USD price",
+    }
+    on_request = {**no_usd, "price_state": "contact_sales"}
+    reserved = {"purchase": "reserved", "gpu_count": 1}
+    nights = (
+        of_provider(
+            "acme",
+            {"offering_id": "on request", **on_request},
+            {**resold("at least", 1.0, 2, price_state="from_price"), "origin": None, "segment": "neocloud"},
+            {"offering_id": "no rate", "gpu_count": 4.0, **no_usd},
+            {"offering_id": "one month", "term_months": 1, **reserved},
+            source_id="acme",
+        ),
+        of_provider(
+            "broker",
+            resold("of a request", 5.0),
+            resold("of a lower bound", 5.0, 2),
+            resold("of no USD price", 5.0, 4),
+            resold("as the origin", 5.0, term_months=1, purchase="reserved"),
+            resold("six months", 5.0, term_months=6, purchase="reserved"),
+            resold("from 1 USD", 1.0, 8, price_state="from_price"),
+            resold("by the hour", 3.0, 16),
+            source_id="broker",
+        ),
+        of_provider(
+            "agent",
+            resold("36 months", 2.0, term_months=36, purchase="reserved"),
+            resold("dearer but firm", 6.0, 8),
+            resold("unpriced", None, 16, **on_request),
+            source_id="agent",
+        ),
+    )
+    with writing(path) as connection:
+        describe(connection, "acme", "broker", "agent")
+        for result in nights:
+            assert load(connection, result) == "ok"
+        query = "select offering_id from current_offering where not is_counted order by all"
+        assert [name for (name,) in connection.execute(query).fetchall()] == [
+            "as the origin",
+            "from 1 USD",  # the agent has a price for it, this is only the low end of one
+            "unpriced",
+        ]
+
+
+@hypothesis_settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(*[st.sampled_from(["in_stock", "low", "out_of_stock", "unknown", None])] * 3),
+        min_size=1,
+        max_size=7,
+    )
+)
+def test_share_of_a_gpu_is_that_of_its_nights_one_by_one(nights: list[tuple[str | None, ...]]) -> None:
+    """Offers a, b, c of one GPU; None is not listed. Only the offers of the newest night count."""
+    connection = emptied()
+    describe(connection, "alpha")
+    for number, states in enumerate(nights):
+        rows = ({"offering_id": key, "availability": state} for key, state in zip("abc", states, strict=True))
+        load(
+            connection,
+            source_night(NIGHT + timedelta(days=number), *(row for row in rows if row["availability"])),
+        )
+    standing = [number for number, state in enumerate(nights[-1]) if state]
+    seen = [{states[number] for number in standing} - {None, "unknown"} for states in nights]
+    told = [number for number, states in enumerate(seen) if states]
+    in_stock = [number for number in told if seen[number] - {"out_of_stock"}]
+    query = "select nights_in_stock_share, nights_observed, first_night, last_night from stock_share_of_gpu"
+    found = connection.execute(query).fetchall()
+    if not told:
+        assert found == []
+        return
+    first, last = (NIGHT + timedelta(days=number) for number in (told[0], told[-1]))
+    assert found == [(pytest.approx(len(in_stock) / len(told)), len(told), first, last)]
 
 
 def test_share_of_nights_in_stock(path: Path) -> None:
@@ -452,6 +631,34 @@ def test_a_mirror_that_disagrees_is_a_soft_finding_of_the_mirror(path: Path) -> 
         compare_sources(connection, NIGHT + timedelta(days=1))
         later = "select count(*) from finding where night > ?"
         assert connection.execute(later, [NIGHT]).fetchall() == [(0,)]
+
+
+def test_a_mirror_is_compared_per_gpu_where_the_price_of_an_instance_is_not_known(path: Path) -> None:
+    def priced(offering_id: str, plan: str, per_gpu: float, per_instance: float | None) -> dict[str, object]:
+        usd = {"price_usd_per_gpu_hour": per_gpu, "price_usd_per_instance_hour": per_instance}
+        no_count = {"gpu_count": None, "price_gap": "GPU count not stated"} if per_instance is None else {}
+        return {"offering_id": offering_id, "plan": plan, **usd, **no_count}
+
+    own = [
+        priced("o0", "plan-0", 2.0, None),
+        priced("o1", "plan-1", 2.0, None),
+        priced("o2", "plan-2", 2.0, 2.0),
+    ]
+    other = [
+        priced("m0", "plan-0", 20.0, None),
+        priced("m1", "plan-1", 2.1, None),
+        priced("m2", "plan-2", 2.0, 2.0),
+    ]
+    with writing(path) as connection:
+        describe(connection, "acme", "copy", copy="mirror")
+        assert load(connection, of_provider("acme", *own, source_id="acme")) == "ok"
+        assert load(connection, of_provider("acme", *other, source_id="copy")) == "ok"
+        compare_sources(connection, NIGHT)
+        ((detail,),) = connection.execute("select detail from finding").fetchall()
+        assert detail.startswith(
+            "1 of 3 prices are not from 0.9 to 1.1 times the own ones: plan-0 @ no region"
+        )
+        assert detail.endswith("20.0000 for 2.0000 USD per GPU")
 
 
 def test_a_source_that_is_off_or_gone_leaves_the_current_offers(path: Path) -> None:

@@ -8,15 +8,7 @@ import duckdb
 
 from transforms.offers.quality_sources import sources_disagree
 from warehouse.connection import transaction
-from warehouse.load import frame, insert
-
-COUNT_FINDINGS = """
-    update source_run set findings = (
-        select count(*) from finding
-        where finding.night = source_run.night and finding.source_id = source_run.source_id
-    )
-    where night = ?
-"""
+from warehouse.load import count_findings, frame, insert
 
 
 def compare_sources(connection: duckdb.DuckDBPyConnection, night: date) -> None:
@@ -25,4 +17,4 @@ def compare_sources(connection: duckdb.DuckDBPyConnection, night: date) -> None:
     with transaction(connection):
         connection.execute("delete from finding where night = ? and rule = 'sources_disagree'", [night])
         insert(connection, "finding", found, night=night)
-        connection.execute(COUNT_FINDINGS, [night])
+        count_findings(connection, night)

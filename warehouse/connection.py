@@ -103,9 +103,10 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
                 connection.execute(text)
             connection.execute("delete from schema_file where name = ?", [name])
             connection.execute("insert into schema_file values (?, ?)", [name, sha256])
-    for _, text in _views_in_order():
+    views = _views_in_order()
+    for _, text in views:
         connection.execute(text)
-    _comment_view_columns(connection)
+    _comment_view_columns(connection, views)
 
 
 @contextmanager
@@ -188,24 +189,25 @@ def _reads(text: str) -> set[str]:
     return set(re.split(r",\s*", match.group(1))) if match else set()
 
 
-def _comment_view_columns(connection: duckdb.DuckDBPyConnection) -> None:
-    """Gives a view's column the comment of another column of the same name: one name has one meaning."""
+def _comment_view_columns(connection: duckdb.DuckDBPyConnection, views: list[tuple[str, str]]) -> None:
+    """Gives a view's column without a comment the one that a column of its name has in what the view reads.
+
+    Raises WarehouseError where that is none, or more than one: such a column says itself what it means.
+    """
     rows = connection.execute(
-        """
-        with mine as (
-            select * from duckdb_columns() where database_name = 'warehouse' and not internal
-        ), view_name as (
-            select view_name from duckdb_views() where database_name = 'warehouse' and not internal
-        ), meaning as (
-            select column_name, any_value(comment order by table_name) as comment
-            from mine where comment is not null
-            group by column_name
-        )
-        select mine.table_name, mine.column_name, meaning.comment
-        from mine join meaning using (column_name)
-        where mine.table_name in (select view_name from view_name) and mine.comment is null
-        """
+        "select table_name, column_name, comment from duckdb_columns()"
+        " where database_name = 'warehouse' and not internal"
     ).fetchall()
-    for view, column, comment in rows:
-        text = comment.replace("'", "''")
-        connection.execute(f"comment on column {view}.{column} is '{text}'")
+    meaning = {(table, column): comment for table, column, comment in rows}
+    for view, text in views:
+        reads = _reads(text)
+        for column in [column for table, column, comment in rows if table == view and comment is None]:
+            found = {meaning.get((table, column)) for table in reads} - {None}
+            if len(found) != 1:
+                raise WarehouseError(
+                    f"sql/views/{view}.sql: {column} has {len(found)} meanings in what the view reads;"
+                    " give it a comment of its own"
+                )
+            (meaning[view, column],) = found
+            comment = str(meaning[view, column]).replace("'", "''")
+            connection.execute(f"comment on column {view}.{column} is '{comment}'")

@@ -83,7 +83,22 @@ def _load(connection: duckdb.DuckDBPyConnection, result: SourceNight) -> Outcome
                 refuse_broken(connection, source_id=result.source_id)
             last_night = result.night
         _record_run(connection, result, outcome, last_night, digest)
+        count_findings(connection, result.night)
     return outcome
+
+
+def count_findings(connection: duckdb.DuckDBPyConnection, night: date) -> None:
+    """Writes into source_run how many findings of `night` each source has."""
+    connection.execute(
+        """
+        update source_run set findings = (
+            select count(*) from finding
+            where finding.night = source_run.night and finding.source_id = source_run.source_id
+        )
+        where night = ?
+        """,
+        [night],
+    )
 
 
 def content_digest(offerings: pl.DataFrame) -> str:
@@ -206,7 +221,7 @@ def _record_run(
             result.listings.height,
             result.offerings.height,
             result.rejects.height,
-            result.findings.height,
+            None,  # findings: counted where they stand
             result.seconds,
             last_good_night,
             digest,

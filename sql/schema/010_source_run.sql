@@ -1,7 +1,7 @@
 -- source_run: how collecting one source went in one night
 -- Grain: night, source_id.
 -- Units: seconds in s, bytes in bytes.
--- Reads: nothing. Read by: source_health.
+-- Reads: nothing. Read by: current_offering, price_of_two_sources, source_health, stock_interval, command line.
 create table source_run (
     night date not null,
     source_id varchar not null,

@@ -1,7 +1,7 @@
 -- source: what is known of each source, and of each provider that none of them asks
 -- Grain: source_id.
 -- Units: none.
--- Reads: nothing. Read by: source_health.
+-- Reads: nothing. Read by: current_offering, price_of_two_sources, source_health, the night.
 create table source (
     source_id varchar not null,
     kind varchar,

@@ -1,7 +1,7 @@
 -- listing: what each source said on its last good night, unconverted
 -- Grain: source_id, part, place (several ways to buy can share a place).
 -- Units: as listed.
--- Reads: nothing. Read by: provenance of an offering.
+-- Reads: nothing. Read by: source_coverage, unmapped_gpu.
 create table listing (
     night date,
     source_id varchar,

@@ -1,7 +1,7 @@
 -- reject: listings of the last good night that could not become offerings, with the reason
 -- Grain: source_id, part, place.
 -- Units: as listed.
--- Reads: nothing. Read by: source_health.
+-- Reads: nothing. Read by: users.
 create table reject (
     night date,
     source_id varchar,

@@ -1,7 +1,7 @@
 -- finding: what a person should look at
 -- Grain: night, source_id, rule, subject.
 -- Units: none.
--- Reads: nothing. Read by: source_health.
+-- Reads: nothing. Read by: command line.
 create table finding (
     night date,
     source_id varchar,

@@ -1,7 +1,7 @@
 -- offering: offerings of each source on its last good night
 -- Grain: source_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB.
--- Reads: nothing. Read by: current_offering.
+-- Reads: nothing. Read by: current_offering, price_of_two_sources, source_coverage, source_health, unmapped_gpu.
 create table offering (
     night date,
     offering_id varchar not null,
@@ -50,6 +50,8 @@ create table offering (
     egress_usd_per_gb double,
     egress_free_gb_per_month double,
     ingress_usd_per_gb double,
+    storage_source varchar,
+    egress_source varchar,
     is_startup_billed boolean,
     monthly_cap_hours double,
     spot_notice_s double,
@@ -116,6 +118,8 @@ comment on column offering.storage_usd_per_gb_month is 'USD per GB and month; nu
 comment on column offering.egress_usd_per_gb is 'USD per GB of outgoing data; null is unknown';
 comment on column offering.egress_free_gb_per_month is 'GB of outgoing data free each month';
 comment on column offering.ingress_usd_per_gb is 'USD per GB of incoming data; null is unknown';
+comment on column offering.storage_source is 'who says what storage costs: offer, provider (beside its offers), or our facts with their day';
+comment on column offering.egress_source is 'who says what outgoing data costs: offer, provider (beside its offers), or our facts with their day';
 comment on column offering.is_startup_billed is 'whether provisioning and start-up are billed; null is unknown';
 comment on column offering.monthly_cap_hours is 'hours after which a month costs no more';
 comment on column offering.spot_notice_s is 'seconds between notice and loss of a spot machine';

@@ -1,7 +1,7 @@
 -- price_history: prices as half-open intervals [from_date, to_date), one row per change
 -- Grain: source_id, offering_id, from_date.
 -- Units: price_listed as listed, price_usd in USD.
--- Reads: nothing. Read by: price history.
+-- Reads: nothing. Read by: examples.
 create table price_history (
     source_id varchar not null,
     offering_id varchar not null,

@@ -1,7 +1,7 @@
 -- availability_history: availability as half-open intervals [from_date, to_date)
 -- Grain: source_id, offering_id, from_date.
 -- Units: none.
--- Reads: nothing. Read by: share of nights in stock.
+-- Reads: nothing. Read by: stock_interval.
 create table availability_history (
     source_id varchar not null,
     offering_id varchar not null,

@@ -1,7 +1,7 @@
 -- ranking: offers that can do the job of a tier, in order
 -- Grain: tier_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB per GPU.
--- Reads: nothing. Read by: tier_ranking.
+-- Reads: nothing. Read by: best_by_tier, tier_ranking, tier_sensitivity.
 create table ranking (
     tier_id varchar not null,
     rank integer not null,

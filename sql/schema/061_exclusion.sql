@@ -1,7 +1,7 @@
 -- exclusion: offers that cannot do the job of a tier, with one reason each
 -- Grain: tier_id, offering_id.
 -- Units: margin_ratio is a share.
--- Reads: nothing. Read by: tier_exclusion.
+-- Reads: nothing. Read by: best_by_tier, tier_exclusion, tier_exclusion_count.
 create table exclusion (
     tier_id varchar not null,
     offering_id varchar not null,

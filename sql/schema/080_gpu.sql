@@ -1,7 +1,7 @@
 -- gpu: GPUs and other accelerators that clouds rent
 -- Grain: gpu_key.
 -- Units: in each name.
--- Reads: nothing. Read by: every view with a GPU.
+-- Reads: nothing. Read by: current_offering, page.
 create table gpu (
     gpu_key varchar not null,
     vendor varchar,

@@ -1,7 +1,7 @@
 -- tier: workload tiers: a job each
 -- Grain: tier_id.
 -- Units: in each name.
--- Reads: nothing. Read by: tier_ranking.
+-- Reads: nothing. Read by: best_by_tier, page, command line.
 create table tier (
     tier_id varchar not null,
     group_name varchar,

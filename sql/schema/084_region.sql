@@ -1,7 +1,7 @@
 -- region: spellings of regions
 -- Grain: provider, region_text.
 -- Units: degrees.
--- Reads: nothing. Read by: current_offering.
+-- Reads: nothing. Read by: users.
 create table region (
     provider varchar not null,
     region_text varchar not null,

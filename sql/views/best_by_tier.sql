@@ -1,7 +1,7 @@
 -- best_by_tier: the offer that leads each tier, or none.
 -- Grain: tier_id.
 -- Units: money in USD ex VAT.
--- Reads: tier, tier_ranking, ranking, exclusion, current_offering. Read by: page, command line.
+-- Reads: tier, tier_ranking, ranking, exclusion, current_offering. Read by: command line, examples.
 create or replace view best_by_tier as
 with seen as (
     select tier_id, offering_id, true as is_ranked, false as is_unknown from ranking

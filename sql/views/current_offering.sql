@@ -1,10 +1,28 @@
 -- current_offering: what can be rented as far as is known tonight: live, else the last good night, else the bundled list prices.
 -- Grain: source_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB, age_days in days.
--- Reads: offering, source, source_health, stock_share, gpu, provider_term, assumption. Read by: tier_ranking, tier_exclusion, page, exports.
+-- Reads: offering, source, source_run, source_health, stock_share, gpu, provider_term, assumption. Read by: best_by_tier, offer_fit, offer_in_brief, stock_share_of_gpu, the night, page, command line, exports.
 create or replace view current_offering as
 with tonight as (
     select max(night) as night from source_run
+),
+-- A price that was to come takes effect on its day, also where the source is not heard that night, and the one before goes.
+dated as (
+    select offering.*, coalesce(price_state = 'future' and valid_from <= tonight.night, false) as is_due
+    from offering
+    cross join tonight
+),
+effective as (
+    select * exclude (is_due) replace (if(is_due, 'priced', price_state) as price_state)
+    from dated
+    window same_offer as (
+        partition by
+            source_id, provider, product, segment, origin, plan, gpu_text, gpu_count, vram_gib,
+            region_text, zone_text, purchase, term_months, coalesce(upfront_listed > 0, false)
+    )
+    qualify (price_state = 'future' and not is_due)
+        or not bool_or(is_due) over same_offer
+        or (is_due and valid_from = max(valid_from) filter (where is_due) over same_offer)
 ),
 -- What a source that is on gave on its last good night, while that is not too long ago.
 known as (
@@ -16,7 +34,7 @@ known as (
         offering.evidence,
         source.basis,
         case source.basis when 'mirror' then 1 when 'catalog' then 2 when 'bundled' then 3 else 0 end as basis_order
-    from offering
+    from effective as offering
     join source on source.source_id = offering.source_id and source.is_on
     cross join tonight
     where source.basis = 'bundled'
@@ -46,12 +64,14 @@ standing as (
         partition by known.offering_id order by known.evidence <> 'live', known.night desc, known.source_id
     ) = 1
 ),
--- Where a reseller sells what its origin sells too, or what another reseller sells for less, the offer is not counted.
+-- Where the origin has a price for what a reseller sells, or another reseller sells it for less, the offer is not counted.
 origin_of_resold as (
-    select distinct provider, coalesce(gpu_key, gpu_text) as gpu, gpu_count, purchase
-    from offering
+    select distinct provider, coalesce(gpu_key, gpu_text) as gpu, gpu_count, purchase, term_months
+    from effective as offering
     semi join standing on standing.source_id = offering.source_id and standing.offering_id = offering.offering_id
-    where provider in (select origin from offering where origin is not null)
+    where provider in (select origin from effective where origin is not null)
+        and price_state = 'priced'
+        and coalesce(price_usd_per_gpu_hour, price_usd_per_instance_hour) is not null
 ),
 resold as (
     select
@@ -63,16 +83,24 @@ resold as (
                 coalesce(offering.gpu_key, offering.gpu_text),
                 offering.gpu_count,
                 offering.purchase,
+                offering.term_months,
                 coalesce(offering.region_key, offering.region_text)
-            order by offering.price_usd_per_gpu_hour nulls last, offering.provider, offering.offering_id
+            order by
+                case
+                    when offering.price_state = 'priced'
+                        then coalesce(offering.price_usd_per_gpu_hour, offering.price_usd_per_instance_hour)
+                end nulls last,
+                offering.provider,
+                offering.offering_id
         ) as is_counted
-    from offering
+    from effective as offering
     semi join standing on standing.source_id = offering.source_id and standing.offering_id = offering.offering_id
     left join origin_of_resold
         on origin_of_resold.provider = offering.origin
         and origin_of_resold.gpu = coalesce(offering.gpu_key, offering.gpu_text)
         and origin_of_resold.gpu_count is not distinct from offering.gpu_count
         and origin_of_resold.purchase = offering.purchase
+        and origin_of_resold.term_months is not distinct from offering.term_months
     where offering.segment = 'reseller' and offering.origin <> offering.provider
 ),
 provider_name as (
@@ -82,7 +110,7 @@ candidate_name as (
     select gpu_candidates, string_agg(gpu.name, ' or ' order by gpu.name) as gpu_name
     from (
         select gpu_candidates, unnest(gpu_candidates) as gpu_key
-        from (select distinct gpu_candidates from offering)
+        from (select distinct gpu_candidates from effective)
     )
     join gpu using (gpu_key)
     group by gpu_candidates
@@ -102,7 +130,7 @@ select
     stock_share.nights_in_stock_share,
     source_health.outcome as source_outcome,
     case when offering.night < tonight.night then source_health.reason end as stale_reason
-from offering
+from effective as offering
 join standing using (source_id, offering_id)
 cross join tonight
 left join resold using (source_id, offering_id)
@@ -114,11 +142,20 @@ order by offering.provider, offering.offering_id, offering.source_id;
 
 comment on view current_offering is 'what can be rented as far as is known tonight';
 comment on column current_offering.night is 'night of the source from which the row comes';
+comment on column current_offering.provider is 'provider id';
+comment on column current_offering.product is 'product of the provider with its own billing rules';
+comment on column current_offering.gpu_key is 'our key of the GPU; null when unmapped or ambiguous';
+comment on column current_offering.link is 'link between the GPUs of the instance: nvlink, xgmi, pcie, none (one GPU) or unknown';
+comment on column current_offering.billing_increment_s is 'billed step, seconds; null is unknown';
+comment on column current_offering.billing_minimum_s is 'least billed time per start, seconds; null is unknown';
+comment on column current_offering.storage_usd_per_gb_month is 'storage, USD per GB and month; null is unknown';
+comment on column current_offering.egress_free_gb_per_month is 'GB of outgoing data free each month; null is unknown';
+comment on column current_offering.spot_notice_s is 'seconds between notice and loss of a spot machine; null is unknown';
 comment on column current_offering.gpu_name is 'name of the GPU for people; candidates joined by "or"';
 comment on column current_offering.provider_name is 'name of the provider for people';
 comment on column current_offering.basis is 'who says it: own (the provider itself), mirror, catalog or bundled';
 comment on column current_offering.freshness is 'tonight, last_good or bundled';
 comment on column current_offering.age_days is 'days between the price date and tonight';
-comment on column current_offering.is_counted is 'false for a resold offer that its origin, or another reseller for less, sells too; figures about the market leave it out';
+comment on column current_offering.is_counted is 'false for a resold offer for which its origin has a price, or another reseller a lower one; figures about the market leave it out';
 comment on column current_offering.source_outcome is 'newest outcome of the source';
 comment on column current_offering.stale_reason is 'why the row is not from tonight';

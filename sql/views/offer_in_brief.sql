@@ -1,7 +1,7 @@
 -- offer_in_brief: what a ranking shows of each current offering.
 -- Grain: offering_id.
 -- Units: money in USD ex VAT, memory in GiB.
--- Reads: current_offering. Read by: tier_ranking, tier_exclusion.
+-- Reads: current_offering. Read by: tier_ranking, tier_exclusion, examples.
 create or replace view offer_in_brief as
 select
     offering_id,

@@ -1,6 +1,6 @@
 -- price_of_two_sources: prices of one plan tonight by the provider's own source, and by a mirror or catalog of it.
 -- Grain: own_source_id, source_id, provider, plan, place, purchase, term_months, gpu_count.
--- Units: USD per instance-hour ex VAT; price_ratio is the price of the other source over the provider's own.
+-- Units: USD per instance-hour and per GPU-hour ex VAT; price_ratio is the price of the other source over the provider's own.
 -- Reads: offering, source, source_run. Read by: finding.
 create or replace view price_of_two_sources as
 with priced as (
@@ -13,7 +13,8 @@ with priced as (
         offering.purchase,
         offering.term_months,
         offering.gpu_count,
-        min(offering.price_usd_per_instance_hour) as usd_per_instance_hour
+        min(offering.price_usd_per_instance_hour) as usd_per_instance_hour,
+        min(offering.price_usd_per_gpu_hour) as usd_per_gpu_hour
     from offering
     join source on source.source_id = offering.source_id and source.is_on
     where source.basis <> 'bundled'
@@ -32,7 +33,12 @@ select
     own.gpu_count,
     own.usd_per_instance_hour as own_usd_per_instance_hour,
     other.usd_per_instance_hour,
-    cast(other.usd_per_instance_hour as double) / cast(own.usd_per_instance_hour as double) as price_ratio
+    own.usd_per_gpu_hour as own_usd_per_gpu_hour,
+    other.usd_per_gpu_hour,
+    coalesce(
+        cast(other.usd_per_instance_hour as double) / cast(own.usd_per_instance_hour as double),
+        cast(other.usd_per_gpu_hour as double) / cast(own.usd_per_gpu_hour as double)
+    ) as price_ratio
 from priced as own
 join priced as other
     on other.basis <> 'own'
@@ -42,13 +48,16 @@ join priced as other
     and other.purchase = own.purchase
     and other.term_months is not distinct from own.term_months
     and other.gpu_count is not distinct from own.gpu_count
-where own.basis = 'own' and own.usd_per_instance_hour is not null and other.usd_per_instance_hour is not null
+where own.basis = 'own' and price_ratio is not null
 order by own.source_id, other.source_id, own.provider, own.plan, own.place, own.purchase, own.term_months;
 
 comment on view price_of_two_sources is 'prices of one plan tonight by the own source of a provider, and by a mirror or catalog of it';
 comment on column price_of_two_sources.own_source_id is 'own source of the provider';
 comment on column price_of_two_sources.source_id is 'mirror or catalog';
+comment on column price_of_two_sources.provider is 'provider id';
 comment on column price_of_two_sources.place is 'our key of the place, or the region as written where it is not known';
 comment on column price_of_two_sources.own_usd_per_instance_hour is 'lowest price by the own source, USD';
 comment on column price_of_two_sources.usd_per_instance_hour is 'lowest price by the mirror or catalog, USD';
-comment on column price_of_two_sources.price_ratio is 'price by the mirror or catalog over the own one';
+comment on column price_of_two_sources.own_usd_per_gpu_hour is 'lowest price of one GPU by the own source, USD';
+comment on column price_of_two_sources.usd_per_gpu_hour is 'lowest price of one GPU by the mirror or catalog, USD';
+comment on column price_of_two_sources.price_ratio is 'price by the mirror or catalog over the own one, per GPU where that of an instance is not known';

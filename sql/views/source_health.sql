@@ -56,5 +56,6 @@ comment on column source_health.kind is 'module: it is asked; bundled: a provide
 comment on column source_health.basis is 'who says it: own (the provider itself), mirror, catalog or bundled; null where nobody is asked';
 comment on column source_health.provider is 'provider whose offers it lists; null for a source of many';
 comment on column source_health.outcome is 'ok, unchanged, stale, blocked, skipped, failed, held, waiting, off or never; bundled or not_asked where no module asks';
+comment on column source_health.reason is 'why the newest outcome is not ok, why the source is off, or why there is nothing to ask';
 comment on column source_health.offerings is 'offerings made; of a provider that no module asks those of the bundled list';
 comment on column source_health.age_days is 'days since the last good night';

@@ -1,7 +1,7 @@
 -- tier_exclusion: the offers that cannot do the job of a tier, with one reason each.
 -- Grain: tier_id, offering_id.
 -- Units: money in USD ex VAT, memory in GiB.
--- Reads: exclusion, offer_in_brief. Read by: page, command line, exports.
+-- Reads: exclusion, offer_in_brief. Read by: page, command line, examples.
 create or replace view tier_exclusion as
 select exclusion.*, offer_in_brief.* exclude (offering_id)
 from exclusion

@@ -1,7 +1,7 @@
 -- tier_sensitivity: whether the first place of a tier hangs on a speed, on one offer, or on an assumed rate of losses.
 -- Grain: tier_id.
 -- Units: USD of the objective.
--- Reads: ranking. Read by: page, command line.
+-- Reads: ranking. Read by: examples.
 create or replace view tier_sensitivity as
 select
     tier_id,

@@ -27,6 +27,7 @@ FACTS = pl.Schema(
         "provider_ingress": pl.Float64,
         "is_startup_billed": pl.Boolean,
         "spot_notice_s": pl.Float64,
+        "facts_of": pl.String,
     }
 )
 PRODUCT_KEY = ("provider", "product", "purchase")
@@ -91,6 +92,7 @@ def _facts(row: dict[str, Any] | None, purchase: str | None) -> tuple[Any, ...]:
         _leading_number(row["ingress_fee"]),
         {"yes": True, "no": False}.get(row["startup_billed"]),
         row["spot_notice_s"] if purchase == "spot" else None,
+        f"facts of {row['as_of']}",
     )
 
 
@@ -127,6 +129,20 @@ def with_bill(rows: pl.DataFrame) -> pl.DataFrame:
         ingress_usd_per_gb=pl.coalesce(
             number("ingress_price_per_gb") * usd, "extra_ingress", "provider_ingress"
         ),
+        storage_source=_told_by("storage_price_per_gb_month", "extra_storage", "provider_storage"),
+        egress_source=_told_by("egress_price_per_gb", "extra_egress", "provider_egress"),
+    )
+
+
+def _told_by(listed: str, extra: str, fact: str) -> pl.Expr:
+    """Returns who says what a thing costs: the offer, the provider beside its offers, or our facts with their date."""
+    return (
+        pl.when((number(listed) * pl.col("usd_per_currency")).is_not_null())
+        .then(pl.lit("offer"))
+        .when(pl.col(extra).is_not_null())
+        .then(pl.lit("provider"))
+        .when(pl.col(fact).is_not_null())
+        .then("facts_of")
     )
 
 

@@ -178,7 +178,7 @@ def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
 
     Of listings with the same identity in one source one is kept and the others are duplicates. A price goes before
     a lower bound, and that before none; then what was read live, then the newest; then what took effect last; then
-    the shorter unit of time; then the cheaper.
+    the shorter unit of time; then what can be had before what is sold out; then the cheaper.
     """
     judged = rows.with_columns(reason=_reason()).with_columns(detail=_detail())
     is_shared = pl.len().over("source_id", "offering_id") > 1
@@ -194,6 +194,7 @@ def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
         days_before,
         -pl.col("valid_from").dt.epoch("d"),
         pl.col("price_unit").replace_strict(UNIT_ORDER, default=None),
+        pl.col("availability") == "out_of_stock",
         "usd_per_instance_hour",
         "price_number",
     ]
