@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from statistics import median
 
-# Honest prices of one card lie within a factor of three or so of their median on every marketplace read in 2026.
+# Judgement, and the same as the band of the market in the quality rules: hosts who mean their price stay within it.
 FAR_FACTOR = 5
-# A median of fewer says little.
+# Judgement: a median of fewer says little.
 FEWEST_PRICES = 5
 
 

@@ -187,7 +187,7 @@ NEBIUS_2024 = """<html><body><h2>NVIDIA GPU Instances</h2><div role="table"><div
 
 def test_nebius_page_of_2024_is_refused_by_name() -> None:
     old = dataclasses.replace(payload(NEBIUS), body=NEBIUS_2024.encode())
-    with pytest.raises(PayloadShapeError, match=r"the layout of 2024 \(role=table\)"):
+    with pytest.raises(PayloadShapeError, match="rows of the layout of 2024, none with a price"):
         parse(old)
     foreign = dataclasses.replace(old, body=NEBIUS_2024.replace('role="table"', "").encode())
     with pytest.raises(PayloadShapeError, match="no block with this heading; found '"):  # control

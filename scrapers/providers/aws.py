@@ -24,7 +24,7 @@ from decimal import Decimal
 from urllib.parse import quote
 
 from scrapers.contract import Interruption, Listing, Payload, Record, Request, Source
-from scrapers.readers import At, quantity, read_json, read_jsonp
+from scrapers.readers import At, holds_json, quantity, read_json, read_jsonp
 
 ASKED_CURRENCY = "USD"
 UNIT_MAP_URL = (
@@ -105,7 +105,7 @@ def parse(payload: Payload) -> Iterator[Record]:
     Raises:
         PayloadShapeError: None of the three, or a field of theirs is missing or not a number.
     """
-    is_json = payload.body.lstrip().startswith(b"{")
+    is_json = holds_json(payload)
     top = At(payload.part, read_json(payload) if is_json else read_jsonp(payload))
     if "regions" in top:
         return _unit_map(top)

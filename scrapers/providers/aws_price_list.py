@@ -30,7 +30,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from scrapers.contract import Extra, LineFilter, Listing, Payload, Record, Request, Source
-from scrapers.readers import At, quantity, read_csv, read_json
+from scrapers.readers import At, holds_json, quantity, read_csv, read_json
 
 HOST = "https://pricing.us-east-1.amazonaws.com"
 SAVINGS_PLANS = "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan"
@@ -116,7 +116,7 @@ def parse(payload: Payload) -> Iterator[Record]:
         PayloadShapeError: None of the three kinds, a list without one accelerated machine, or a row without
             price, unit, term or region.
     """
-    if payload.body.lstrip()[:1] == b"{":
+    if holds_json(payload):
         list(_addresses(payload))
         return
     rows = list(_rows(payload))
@@ -133,7 +133,7 @@ def follow(payload: Payload) -> Iterator[Request]:
     Raises:
         PayloadShapeError: The index does not name one of the regions, or leads elsewhere.
     """
-    if payload.body.lstrip()[:1] == b"{":
+    if holds_json(payload):
         for region, address in _addresses(payload):
             yield Request(f"savings_plans_{region}", HOST + address, keep_lines=LINUX_MACHINES)
 

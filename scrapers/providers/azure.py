@@ -262,7 +262,7 @@ def _months(term: At) -> int:
 
 def _start(row: At, payload: Payload) -> tuple[PriceState, date | None]:
     """Whether the price holds already, and the day it begins where it does not."""
-    start = row.get("effectiveStartDate")
+    start = row["effectiveStartDate"] if "type" in row else row.get("effectiveStartDate")
     if start.text_or_none() is None:
         return "priced", None
     try:

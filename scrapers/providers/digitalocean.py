@@ -22,10 +22,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from bs4 import Tag
 
-from scrapers.contract import Auth, Listing, Payload, PurchaseKind, Quantity, Request, Source
+from scrapers.contract import Auth, Listing, PageCount, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, html, money, number, quantity, read_json, text
+from scrapers.readers import At, holds_json, html, money, number, quantity, read_json, text
 
 URL = "https://www.digitalocean.com/pricing/gpu-droplets"
 
@@ -54,16 +54,23 @@ SIZE = re.compile(r"size=(gpu-[\w-]+)")
 TERM = re.compile(r"commitment of (\d+) months")
 
 
-def parse(payload: Payload) -> list[Listing]:
-    """The GPU droplets of the page, or of the API.
+def parse(payload: Payload) -> list[Listing | PageCount]:
+    """The GPU droplets of the page, or of the API with the number of all sizes.
 
     Raises:
         PayloadShapeError: A card without its parts, a field is missing, or nothing has a price.
     """
+    counts: list[PageCount] = []
     if _is_api(payload):
         answer = At(payload.part, read_json(payload))
         listings = list(_api_listings(answer))
         is_part = bool(answer["links"].get("pages").value)
+        meta = answer.get("meta")
+        if meta and meta.get("total"):
+            rows = len(answer["sizes"])
+            counts = [
+                PageCount(list_name="sizes", declared=meta["total"].integer(), rows=rows, place="meta.total")
+            ]
     else:
         cards = html(payload).select(CARD)
         listings = _with_memory(
@@ -72,7 +79,7 @@ def parse(payload: Payload) -> list[Listing]:
         is_part = False
     if not is_part and not any(listing.price for listing in listings):
         raise PayloadShapeError(payload.part, f"cards {CARD} or sizes", "no GPU droplet with a price")
-    return listings
+    return [*listings, *counts]
 
 
 def follow(payload: Payload) -> list[Request]:
@@ -88,7 +95,7 @@ def follow(payload: Payload) -> list[Request]:
 
 
 def _is_api(payload: Payload) -> bool:
-    return payload.body.lstrip().startswith(b"{")
+    return holds_json(payload)
 
 
 def _card_listing(part: str, place: str, card: Tag) -> Listing:

@@ -24,7 +24,7 @@ from bs4 import Tag
 from scrapers.contract import Auth, Listing, Payload, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, html, money, number, read_json, text
+from scrapers.readers import At, holds_json, html, money, number, read_json, text
 
 URL = "https://hotaisle.xyz/pricing"
 
@@ -63,7 +63,7 @@ def parse(payload: Payload) -> list[Listing]:
     Raises:
         PayloadShapeError: A card without its parts, a field is missing, or there is nothing at all.
     """
-    if payload.body.lstrip().startswith((b"[", b"{")):
+    if holds_json(payload):
         machines = At(payload.part, read_json(payload))
         listings = [_machine(machine) for machine in machines]
     else:

@@ -31,7 +31,7 @@ from scrapers.cells import priced
 from scrapers.contract import Auth, Listing, Payload, PurchaseKind, Quantity, Request, Source, Stock
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, Money, html, number, read_json, text
+from scrapers.readers import At, Money, holds_json, html, number, read_json, text
 
 URL = "https://www.hyperstack.cloud/gpu-pricing"
 API = "https://infrahub-api.nexgencloud.com/v1"
@@ -76,7 +76,7 @@ def parse(payload: Payload) -> list[Listing] | list[Stock]:
     Raises:
         PayloadShapeError: A card, a column or a field is missing, or no row has a price.
     """
-    if payload.body.lstrip().startswith((b"[", b"{")):
+    if holds_json(payload):
         answer = At(payload.part, read_json(payload))
         return _price_book(answer) if isinstance(answer.value, list) else _stock(answer)
     return _page(payload)
@@ -135,7 +135,9 @@ def _page(payload: Payload) -> list[Listing]:
     titles = [text(heading).lower() for heading in page.select("h2, h3, h4")]
     listings = []
     for title in CARDS:
-        if title not in cards and (title == ON_DEMAND_CARD or any(each.startswith(title) for each in titles)):
+        if title not in cards and (
+            title == ON_DEMAND_CARD or any(title.split()[0] in each for each in titles)
+        ):
             raise PayloadShapeError(
                 payload.part, f"card '{title}'", f"missing; found {short(', '.join(sorted(cards)))}"
             )

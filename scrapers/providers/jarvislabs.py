@@ -22,7 +22,7 @@ from decimal import Decimal
 from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Auth, Availability, Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
-from scrapers.readers import At, Table, html, number, quantity, read_json, tables
+from scrapers.readers import At, Table, holds_json, html, number, quantity, read_json, tables
 
 URL = "https://jarvislabs.ai/pricing"
 
@@ -60,7 +60,7 @@ def parse(payload: Payload) -> list[Listing]:
         PayloadShapeError: A field is missing, a price is in another currency or for another time, a name counts GPUs
             or has two prices, or no table or row has a price.
     """
-    if payload.body.lstrip().startswith((b"{", b"[")):
+    if holds_json(payload):
         rows = At(payload.part, read_json(payload))["server_meta"]
         listings = [listing for row in rows for listing in _api_listings(row)]
         if (prices := [one.price for one in listings if one.price]) and min(prices) > MOST_FOR_THE_CHEAPEST:

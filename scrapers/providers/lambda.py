@@ -24,7 +24,7 @@ from bs4 import Tag
 from scrapers.contract import Auth, Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, html, money, number, quantity, read_json, text
+from scrapers.readers import At, holds_json, html, money, number, quantity, read_json, text
 
 URL = "https://lambda.ai/pricing"
 
@@ -60,7 +60,7 @@ def parse(payload: Payload) -> list[Listing]:
     Raises:
         PayloadShapeError: A section, a tab, a column or a field is missing, or no row has a price.
     """
-    if payload.body.lstrip().startswith(b"{"):
+    if holds_json(payload):
         listings = list(_api_listings(At(payload.part, read_json(payload))))
     else:
         page = html(payload)

@@ -95,8 +95,8 @@ def parse(payload: Payload) -> list[Listing]:
         if title in blocks
         for listing in _listings(payload.part, title, blocks[title], on_day)
     ]
-    titles = [text(title).lower() for title in page.select(".pc-title-item__text")]
-    is_spot_named = any("preemptible" in title or "spot" in title for title in titles)
+    named = [text(tag).lower() for tag in page.select(f".pc-title-item__text, {BLOCK}head")]
+    is_spot_named = any("preemptible" in each or "spot" in each for each in named)
     for purchase in ("on_demand", "spot") if is_spot_named else ("on_demand",):
         if not any(listing.purchase == purchase and listing.price for listing in listings):
             raise PayloadShapeError(payload.part, "'NVIDIA GPU Instances'", f"no {purchase} price in any row")

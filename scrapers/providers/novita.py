@@ -27,7 +27,7 @@ from scrapers.cells import check_one_gpu, check_one_price, priced
 from scrapers.contract import Auth, Availability, Listing, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, Table, html, money, quantity, read_json, tables
+from scrapers.readers import At, Table, holds_json, html, money, quantity, read_json, tables
 
 URL = "https://novita.ai/pricing"
 
@@ -68,7 +68,7 @@ def parse(payload: Payload) -> list[Listing]:
         PayloadShapeError: No table of GPUs, a field or a price that is not readable, a price of the API that is not
             whole, a name that counts GPUs or has two prices, or no row with a price.
     """
-    if payload.body.lstrip().startswith(b"{"):
+    if holds_json(payload):
         products = At(payload.part, read_json(payload))["data"]
         listings = [listing for product in products for listing in _product_listings(product)]
     else:

@@ -26,7 +26,7 @@ from scrapers.cells import check_one_gpu, check_one_price
 from scrapers.contract import Auth, Listing, Payload, Quantity, Request, Source
 from scrapers.errors import PayloadShapeError
 from scrapers.fields import short
-from scrapers.readers import At, html, money, number, read_json, text
+from scrapers.readers import At, holds_json, html, money, number, read_json, text
 
 URL = "https://www.seeweb.it/en/products/cloud-server-gpu"
 
@@ -59,7 +59,7 @@ def parse(payload: Payload) -> list[Listing]:
         PayloadShapeError: A field is missing, a name counts GPUs or has two prices, there is no card with a
             price, or the page is not in euros.
     """
-    if payload.body.lstrip().startswith((b"{", b"[")):
+    if holds_json(payload):
         plans = At(payload.part, read_json(payload))["plans"]
         listings = [listing for plan in plans for listing in _plan_listings(plan)]
     else:

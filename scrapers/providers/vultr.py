@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from scrapers.contract import Listing, Payload, PurchaseKind, Quantity, Request, Source
+from scrapers.contract import Listing, PageCount, Payload, PurchaseKind, Quantity, Request, Source
 from scrapers.readers import At, number, read_json
 
 SOURCE = Source(
@@ -48,11 +48,20 @@ DEPLOY_FLAGS: dict[PurchaseKind, str] = {"on_demand": "deploy_ondemand", "spot":
 PRICES: dict[PurchaseKind, str] = {"on_demand": "hourly_cost", "spot": "hourly_cost_preemptible"}
 
 
-def parse(payload: Payload) -> Iterator[Listing]:
-    """The GPU plans, each in its locations, on demand and preemptible."""
+def parse(payload: Payload) -> Iterator[Listing | PageCount]:
+    """The GPU plans, each in its locations, on demand and preemptible, and how many plans there are in all."""
     top = At(payload.part, read_json(payload))
     is_metal = "plans_metal" in top
-    for plan in top["plans_metal" if is_metal else "plans"]:
+    list_name = "plans_metal" if is_metal else "plans"
+    meta = top.get("meta")
+    if meta and meta.get("total"):
+        yield PageCount(
+            list_name=list_name,
+            declared=meta["total"].integer(),
+            rows=len(top[list_name]),
+            place=meta["total"].place,
+        )
+    for plan in top[list_name]:
         if _has_gpu(plan):
             yield from _listings(plan, "bare_metal_gpu" if is_metal else "cloud_gpu")
 
