@@ -9,6 +9,7 @@ from datetime import date, datetime
 import duckdb
 import polars as pl
 
+from transforms.offers.quality_rules import severity, stands_days
 from warehouse.connection import transaction
 
 NO_REASON = "no reason given"
@@ -23,12 +24,38 @@ class Acceptance:
     accepted_at: datetime
 
 
-def released_rules(connection: duckdb.DuckDBPyConnection, source_id: str, night: date) -> frozenset[str]:
-    """Returns the rules whose findings a person has already released for this source and night."""
-    row = connection.execute(
-        "select findings from acceptance where source_id = ? and night = ?", [source_id, night]
-    ).fetchone()
-    return frozenset(finding.split(":")[0] for finding in row[0]) if row else frozenset()
+def is_released(
+    connection: duckdb.DuckDBPyConnection, source_id: str, night: date, hard: pl.DataFrame
+) -> bool:
+    """Whether a person has released each of these hard findings of a source, and the release still stands.
+
+    A release of a rule with `stands_days` stands that long. The share that a hard_when_many rule found may move
+    meanwhile; what a hard rule found may not. What changed since the last good night is asked about each time.
+    """
+    rows = connection.execute(
+        "select night, unnest(findings) from acceptance where source_id = ? and night <= ?",
+        [source_id, night],
+    ).fetchall()
+    newest: dict[str, date] = {}
+    for released, finding in sorted(rows):
+        newest[finding] = newest[_without_detail(finding)] = released
+    return all(
+        (days := stands_days(rule)) is not None
+        and (released := newest.get(_of_release(rule, subject, detail))) is not None
+        and (night - released).days <= days
+        for rule, subject, detail in hard.select("rule", "subject", "detail").iter_rows()
+    )
+
+
+def _of_release(rule: str, subject: str, detail: str) -> str:
+    """Returns what a release must have named to hold for this finding."""
+    finding = f"{rule}: {subject}: {detail}"
+    return _without_detail(finding) if severity(rule) == "hard_when_many" else finding
+
+
+def _without_detail(finding: str) -> str:
+    """Returns rule and subject of a finding. The detail of a rule with `stands_days` has no colon."""
+    return finding.rpartition(": ")[0]
 
 
 def released_sources(connection: duckdb.DuckDBPyConnection, night: date) -> frozenset[str]:

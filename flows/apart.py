@@ -69,8 +69,10 @@ def parsed_apart(module: ModuleType, payloads: Sequence[Payload]) -> Records:
 
 def _work(module_name: str, payloads: Sequence[Payload], sender: Connection) -> None:
     """Sends the records, the three parts of a PayloadShapeError, or what broke."""
+    import gc
     import importlib
 
+    gc.disable()  # what is read is kept until the process ends
     resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY_BYTES, LARGEST_MEMORY_BYTES))
     answer: Answer
     try:

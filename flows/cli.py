@@ -65,8 +65,11 @@ def refresh(
         reason=reason,
     )
     _print_night(settings, report, form)
-    for source_id in sorted(set(accept or ()) - report.released):
-        say(f"{source_id}: not held tonight; there was nothing to accept")
+    for source_id in sorted(set(accept or ())):
+        if report.outcomes.get(source_id) == "held":
+            say(f"{source_id}: still held: a row rule is broken, which cannot be accepted")
+        elif source_id not in report.released:
+            say(f"{source_id}: not held tonight; there was nothing to accept")
     raise typer.Exit(FINDINGS if report.has_findings else FINE)
 
 

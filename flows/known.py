@@ -13,17 +13,17 @@ from flows.collect import Collected, segments_of
 from scrapers.contract import Source
 from transforms.offers.market import market_of
 from transforms.offers.schema import EXTRA, MARKET
+from transforms.reference.tables import assumption
 from warehouse.connection import transaction
 from warehouse.load import frame, insert
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The night, rates (RATE), extras (EXTRA), and what the modules say of the sources."""
+    """The night, rates (RATE), and what the modules say of the sources."""
 
     night: date
     rates: pl.DataFrame
-    extras: pl.DataFrame
     segments: Mapping[str, str]
     min_listings: Mapping[str, int]
 
@@ -33,7 +33,6 @@ def read_known(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source],
     return Known(
         night=night,
         rates=known_rates(connection, night),
-        extras=known_extras(connection),
         segments=segments_of(sources),
         min_listings={source.id: source.min_listings for source in sources},
     )
@@ -53,32 +52,45 @@ def write_rates(connection: duckdb.DuckDBPyConnection, collected: Sequence[Colle
 
 
 def known_rates(connection: duckdb.DuckDBPyConnection, night: date) -> pl.DataFrame:
-    """Returns the newest rate of each pair that is not younger than the night."""
+    """Returns the newest rate of each pair that is not later than the night."""
     return frame(
         connection,
         """
         select base, quote, rate, rate_date from fx_rate where rate_date <= $night
-        qualify row_number() over (partition by base, quote order by rate_date desc) = 1
+        qualify row_number() over (partition by base, quote order by rate_date desc, source_id) = 1
         order by base, quote
         """,
         {"night": night},
     )
 
 
-def write_extras(connection: duckdb.DuckDBPyConnection, collected: Sequence[Collected], night: date) -> None:
-    """Keeps what each source said of storage and traffic tonight, or else the last time it said something."""
-    for item in collected:
-        if item.records.extras.height:
-            with transaction(connection):
-                connection.execute("delete from extra where source_id = ?", [item.source_id])
-                insert(connection, "extra", item.records.extras, night=night)
+def write_extras(connection: duckdb.DuckDBPyConnection, item: Collected, night: date) -> None:
+    """Keeps what a source said of storage and traffic tonight, or else the last time it said something.
+
+    For sources whose outcome is good: what a held source bills takes no effect.
+    """
+    if item.records.extras.height:
+        with transaction(connection):
+            connection.execute("delete from extra where source_id = ?", [item.source_id])
+            insert(connection, "extra", item.records.extras, night=night)
 
 
-def known_extras(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """Returns the extras of all sources that are on. Those of one source hold for every offer of the provider."""
+def extras_for(connection: duckdb.DuckDBPyConnection, item: Collected, night: date) -> pl.DataFrame:
+    """Returns the EXTRA rows that hold for the offers of a source: its own of tonight, else its last, and of others.
+
+    Those of one source hold for every offer of the provider, while its offers may stand in and it is on.
+    """
     columns = ", ".join(f"extra.{name}" for name in EXTRA)
-    query = f"select {columns} from extra join source using (source_id) where source.is_on order by all"
-    return frame(connection, query).cast(EXTRA)
+    query = f"""
+        select {columns} from extra join source using (source_id)
+        where source.is_on and $night - extra.night between 0 and $days
+        order by all
+    """
+    days = assumption("last_good_stands_in_days")
+    known, own = frame(connection, query, {"night": night, "days": days}).cast(EXTRA), item.records.extras
+    if own.is_empty():
+        return known
+    return pl.concat([known.filter(pl.col("source_id") != item.source_id), own.select(EXTRA.names())])
 
 
 def market_before(connection: duckdb.DuckDBPyConnection, night: date) -> pl.DataFrame:

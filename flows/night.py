@@ -14,10 +14,10 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from flows.acceptance import Acceptance, record, released_rules, released_sources
+from flows.acceptance import Acceptance, is_released, record, released_sources
 from flows.collect import Collected, wanted
 from flows.fit_table import wanted_models, write_fit
-from flows.known import Known, market_before, read_known, write_extras, write_rates
+from flows.known import Known, extras_for, market_before, read_known, write_extras, write_rates
 from flows.rank import rank_jobs, write_ranking
 from flows.settings import Settings
 from flows.sources import source_rows
@@ -91,7 +91,6 @@ def finish_night(
     with writing(settings.warehouse) as connection:
         _write_facts(connection, sources, wanted(sources, settings))
         write_rates(connection, collected)
-        write_extras(connection, collected, night)
         known = read_known(connection, sources, night)
         outcomes = _load_all(connection, collected, known, acceptance)
         compare_sources(connection, night)
@@ -116,14 +115,15 @@ def _load_all(
     """Loads the sources and returns their outcomes.
 
     The bundled list prices come first, and are held against nothing: in a first night they are all that the prices
-    of the others can be held against.
+    of the others can be held against. Then those that say what storage or traffic costs, for it holds for all
+    sources of a provider.
     """
     outcomes: dict[str, str] = {}
-    by_name = sorted(collected, key=lambda item: item.source_id)
-    for item in (item for item in by_name if item.is_bundled):
+    in_order = sorted(collected, key=lambda item: (item.records.extras.is_empty(), item.source_id))
+    for item in (item for item in in_order if item.is_bundled):
         outcomes[item.source_id] = load_source(connection, item, known, MARKET.to_frame(), acceptance)
     market = market_before(connection, known.night)
-    for item in (item for item in by_name if not item.is_bundled):
+    for item in (item for item in in_order if not item.is_bundled):
         outcomes[item.source_id] = load_source(connection, item, known, market, acceptance)
     return outcomes
 
@@ -149,19 +149,21 @@ def load_source(
         seconds=item.seconds,
         captures=item.captures,
     )
+    result = collected
+    if item.outcome == "ok":
+        extras = extras_for(connection, item, known.night)
+        try:
+            result = _normalised(collected, item, previous, known, extras, market)
+        except (pl.exceptions.ComputeError, pl.exceptions.InvalidOperationError) as error:
+            result = _without_room(collected, error)
+    result = _stale_if_known(result, previous)
     try:
-        result = collected
-        if item.outcome == "ok":
-            result = _normalised(collected, item, previous, known, market)
-        if result.outcome == "held":
-            outcome = _load_held(connection, result, acceptance)
-        else:
-            result = _stale_if_known(result, previous)
-            outcome = load.load(connection, result)
-    except (pl.exceptions.PolarsError, duckdb.DataError) as error:
-        reason = f"a figure that cannot be held: {str(error).splitlines()[0]}"
-        result = _stale_if_known(replace(collected, outcome="failed", reason=reason), previous)
-        outcome = load.load(connection, result)
+        outcome = _load(connection, result, acceptance)
+    except duckdb.DataError as error:
+        result = _stale_if_known(_without_room(collected, error), previous)
+        outcome = _load(connection, result, acceptance)
+    if outcome in load.GOOD_OUTCOMES:
+        write_extras(connection, item, known.night)
     logger.info(
         "%s: %s, %d listings, %d offerings, %d rejects, %.1f s%s",
         item.source_id,
@@ -175,15 +177,15 @@ def load_source(
     return outcome
 
 
-def _load_held(
-    connection: duckdb.DuckDBPyConnection, result: SourceNight, acceptance: Acceptance | None
-) -> str:
-    """Loads a source with hard findings as held, or as good where a person has released all of them.
+def _load(connection: duckdb.DuckDBPyConnection, result: SourceNight, acceptance: Acceptance | None) -> str:
+    """Loads a source; one with hard findings as held, or as good where a person has released all of them.
 
-    What was released stays so when the night runs again. A broken row rule cannot be released.
+    A broken row rule cannot be released.
     """
+    if result.outcome != "held":
+        return load.load(connection, result)
     hard = result.findings.filter("is_hard")
-    is_known = set(hard["rule"]) <= released_rules(connection, result.source_id, result.night)
+    is_known = is_released(connection, result.source_id, result.night, hard)
     is_accepted = acceptance is not None and result.source_id in acceptance.sources
     if not (is_known or is_accepted):
         return load.load(connection, result)
@@ -194,6 +196,12 @@ def _load_held(
     return outcome
 
 
+def _without_room(collected: SourceNight, error: Exception) -> SourceNight:
+    return replace(
+        collected, outcome="failed", reason=f"a figure that cannot be held: {str(error).splitlines()[0]}"
+    )
+
+
 def _stale_if_known(result: SourceNight, previous: pl.DataFrame) -> SourceNight:
     """Returns a failed or skipped source as stale where its last good night stands in."""
     if previous.height and result.outcome in ("failed", "skipped"):
@@ -202,14 +210,19 @@ def _stale_if_known(result: SourceNight, previous: pl.DataFrame) -> SourceNight:
 
 
 def _normalised(
-    result: SourceNight, item: Collected, previous: pl.DataFrame, known: Known, market: pl.DataFrame
+    result: SourceNight,
+    item: Collected,
+    previous: pl.DataFrame,
+    known: Known,
+    extras: pl.DataFrame,
+    market: pl.DataFrame,
 ) -> SourceNight:
     records = item.records
     made = normalise(
         records.listings,
         records.stock,
         records.interruptions,
-        extras=known.extras,
+        extras=extras,
         rates=known.rates,
         night=known.night,
         segments=known.segments,

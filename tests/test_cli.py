@@ -182,6 +182,26 @@ def test_an_offline_refresh_prints_sources_and_winners(
     assert (home / "public" / "site" / "index.html").is_file()
 
 
+def test_what_could_not_be_accepted_is_told_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """vast was held by a row rule, in spite of --accept; aws was released; oci was well."""
+    from flows import cli, nightly
+    from flows.night import NightReport
+
+    outcomes = {"vast": "held", "aws": "ok", "oci": "ok"}
+    report = NightReport(NIGHT, outcomes, False, Path(), frozenset({"aws"}))
+    monkeypatch.setattr(nightly, "run_night", lambda **_: report)
+    monkeypatch.setattr(cli, "_print_night", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.app(["refresh", *(word for name in outcomes for word in ("--accept", name))])
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "oci: not held tonight; there was nothing to accept",
+        "vast: still held: a row rule is broken, which cannot be accepted",
+    ]
+
+
 def test_every_tier_has_a_ranking_or_an_honest_unknown(home: Path) -> None:
     (offers,) = rows(home, "sql", "select count(*) as n from current_offering where is_counted")
     found = rows(home, "tiers")

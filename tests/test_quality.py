@@ -110,7 +110,13 @@ def test_every_rule_says_how_bad_it_is() -> None:
     assert rows["severity"].null_count() == 0
     is_shared = pl.col("severity") == "hard_when_many"
     assert rows.filter(is_shared != pl.col("hard_share").is_not_null()).is_empty()
-    assert rows.filter(is_shared & pl.col("min_rows").is_null()).is_empty()
+    assert rows.filter(is_shared & pl.any_horizontal(pl.col("min_rows", "min_wrong").is_null())).is_empty()
+    # against the last good night a release is asked for each time
+    is_of_change = pl.col("rule").is_in(
+        ["count_drop", "price_jump", "median_move", "currency_change", "region_lost"]
+    )
+    is_hard = pl.col("severity") != "soft"
+    assert rows.filter(pl.col("stands_days").is_null() != (is_of_change | ~is_hard)).is_empty()
     assert rows.filter(
         pl.col("unit").is_null() & (pl.col("low").is_not_null() | pl.col("high").is_not_null())
     ).is_empty()
@@ -203,6 +209,37 @@ def test_of_few_prices_all_must_double_to_hold_the_source() -> None:
     now = frame(priced(0, "2"), *(priced(number, "1") for number in range(1, 9)))
     assert rules(now, before) == [("price_jump", False)]
     assert rules(now.head(1), before.head(1)) == [("price_jump", False), ("price_jump", True)]
+
+
+def per_gpu(number: int, usd: str, **changes: Any) -> dict[str, Any]:
+    """Returns an offer per GPU of a source that does not say how many GPUs there are."""
+    unknown: dict[str, Any] = {
+        "gpu_count": None,
+        "price_per": "gpu",
+        "price_usd_per_instance_hour": None,
+        "price_gap": "GPU count not stated",
+    }
+    return priced(number, usd) | unknown | changes
+
+
+def test_a_price_per_gpu_without_a_count_jumps_too() -> None:
+    before = frame(*(per_gpu(n, "2") for n in range(4)))
+    findings = found(frame(*(per_gpu(n, "20") for n in range(4))), before)
+    assert findings.filter("is_hard").select("rule", "detail").rows() == [
+        ("price_jump", "4 of 4 prices moved by more than 1.8 times")
+    ]
+    assert findings.filter(~pl.col("is_hard"))["detail"][0] == "2.000000 to 20.000000 USD per GPU-hour"
+    assert rules(frame(*(per_gpu(n, "3.5") for n in range(4))), before) == []  # the control: 1.75 times
+
+
+def test_a_count_that_becomes_known_is_no_jump() -> None:
+    """2 USD per GPU, and 16 for the machine of eight once the source says that it has eight."""
+    told = {"price_usd_per_instance_hour": Decimal(16), "gpu_count": 8.0, "price_gap": None}
+    before, now = frame(per_gpu(0, "2")), frame(per_gpu(0, "2", **told))
+    assert rules(now, before) == []
+    assert rules(before, now) == []
+    dear = frame(per_gpu(0, "4", **told | {"price_usd_per_instance_hour": Decimal(32)}))
+    assert rules(dear, before) == [("price_jump", False), ("price_jump", True)]
 
 
 def test_a_plan_that_jumped_in_many_regions_is_told_once() -> None:
@@ -364,6 +401,35 @@ def test_a_gpu_never_seen_before_is_called_new_with_all_that_was_said_of_it() ->
     assert rules(frame(old), frame(offer(0, gpu_text="HyperChip"))) == [("new_unmapped_gpu", False)]
 
 
+@pytest.mark.parametrize("rule", ["unmapped_gpu", "region_lost", "currency_change"])
+def test_of_hundreds_of_names_the_rest_is_one_finding(rule: str) -> None:
+    def nights(count: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        changes: dict[str, list[dict[str, Any]]] = {
+            "unmapped_gpu": [
+                {"gpu_key": None, "gpu_candidates": [], "gpu_text": f"Chip {n}"} for n in range(count)
+            ],
+            "region_lost": [{"region_text": f"r-{n}"} for n in range(count)],
+            "currency_change": [{"provider": f"p-{n}"} for n in range(count)],
+        }
+        before = [offer(n, **change) for n, change in enumerate(changes[rule])]
+        after = {"region_lost": {"region_text": "r-0"}, "currency_change": {"currency": "EUR"}}.get(rule, {})
+        renamed = rule == "currency_change"
+        now = [
+            row | after | ({"offering_id": f"new {row['offering_id']}"} if renamed else {}) for row in before
+        ]
+        return frame(*now), frame(*before)
+
+    def told(count: int) -> list[str]:
+        findings = found(*nights(count)).filter(pl.col("rule") == rule, pl.col("subject") != "offerings")
+        return findings["subject"].to_list()
+
+    lost = 1 if rule == "region_lost" else 0  # the region that stays
+    assert len(told(200 + lost)) == 200
+    more = told(203 + lost)
+    assert len(more) == 201
+    assert sum(subject.startswith("3 more ") for subject in more) == 1
+
+
 def test_what_was_said_of_a_gpu_is_cut_to_a_sane_length() -> None:
     texts: dict[str, Any] = dict.fromkeys(("plan", "form_factor_text", "region_text", "note"), "x" * 300)
     row = offer(0, gpu_key=None, gpu_candidates=[], availability_text="y" * 300, **texts)
@@ -396,7 +462,8 @@ def test_a_list_that_was_read_twice_holds_the_source() -> None:
 
 def test_eight_for_the_price_of_one() -> None:
     eight = priced(8, "1", gpu_count=8.0)
-    assert set(rules(frame(offer(0), eight))) == {
+    assert rules(frame(offer(0), eight)) == [("eight_gpu_price_equals_one", False)]  # one alone holds nothing
+    assert set(rules(frame(offer(0), eight, priced(9, "1", gpu_count=8.0)))) == {
         ("eight_gpu_price_equals_one", False),
         ("eight_gpu_price_equals_one", True),
     }
@@ -451,7 +518,8 @@ def test_spot_and_on_demand_that_are_swapped_hold_the_source() -> None:
     ]
     assert rules(spots(2, 4)) == []
     assert rules(spots(2, 1)) == []
-    assert rules(spots(1, 0)) == [("spot_not_below_on_demand", True)]
+    assert rules(spots(2, 0)) == [("spot_not_below_on_demand", True)]
+    assert rules(spots(1, 0)) == []
 
 
 def committed(number: int, on_demand: str, reserved: str, **changes: Any) -> list[dict[str, Any]]:
@@ -518,6 +586,32 @@ def test_words_that_deny_a_commitment(text: str) -> None:
     others = [offer(n) for n in range(1, 10)]
     expected = [("committed_in_on_demand", False)] if text == "1 year old" else []
     assert rules(frame(offer(0, note=text), *others)) == expected
+
+
+def test_one_offer_does_not_hold_a_source_in_its_first_night() -> None:
+    soft = [("committed_in_on_demand", False)]
+    assert rules(frame(offer(0, plan="reserved"))) == soft
+    both = frame(offer(0, plan="reserved"), offer(1, plan="reserved too"))
+    assert ("committed_in_on_demand", True) in rules(both)
+
+
+@pytest.mark.parametrize("column", ["note", "availability_text"])
+def test_words_beside_the_plan_do_not_hold_a_source(column: str) -> None:
+    text = "also on 1-year terms from sales"
+    beside = frame(*(offer(n, **{column: text}) for n in range(6)))
+    assert set(rules(beside)) == {("committed_in_on_demand", False)}
+    # the control: the same words are the name of the product
+    named = frame(*(offer(n, product=text) for n in range(6)))
+    assert ("committed_in_on_demand", True) in rules(named)
+
+
+def test_a_price_per_gpu_is_held_against_the_commitment_per_gpu() -> None:
+    def both(on_demand: str, reserved: str) -> list[tuple[str, bool]]:
+        term: dict[str, Any] = {"plan": "plan-0", "purchase": "reserved", "term_months": 12}
+        return rules(frame(per_gpu(0, on_demand), per_gpu(1, reserved, **term)))
+
+    assert both("1.5", "1.5") == [("committed_in_on_demand", False)]
+    assert both("1.51", "1.5") == []
 
 
 def test_a_list_of_commitments_read_as_on_demand_holds_the_source() -> None:

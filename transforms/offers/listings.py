@@ -110,36 +110,38 @@ def listing_frame(records: Iterable[Record], payload: Payload) -> Records:
     rows: dict[type, list[Any]] = {kind: [] for kind in (Listing, *BESIDE)}
     for record in records:
         rows[type(record)].append(record)
-    return Records(
-        listings=_frame(_listing_columns(rows[Listing]), LISTING, payload),
-        stock=_frame(_columns(Stock, rows[Stock]), STOCK, payload),
-        interruptions=_frame(_columns(Interruption, rows[Interruption]), INTERRUPTION, payload),
-        rates=_frame(_columns(ExchangeRate, rows[ExchangeRate]), RATE, payload),
-        extras=_frame(_columns(Extra, rows[Extra]) | _price_texts(rows[Extra]), EXTRA, payload),
-        page_counts=_frame(_columns(PageCount, rows[PageCount]), PAGE_COUNT, payload),
-    )
-
-
-def _frame(columns: dict[str, list[Any]], schema: pl.Schema, payload: Payload) -> pl.DataFrame:
-    """Returns columns of values as a frame, texts cleaned; what the payload knows of itself is the same in all rows."""
     of_payload: dict[str, Any] = {
         "source_id": payload.source_id,
         "part": payload.part,
         "capture_sha256": hashlib.sha256(payload.body).hexdigest(),
         "fetched_at": payload.fetched_at,
     }
+    return Records(
+        listings=_frame(_listing_columns(rows[Listing]), LISTING, of_payload),
+        stock=_frame(_columns(Stock, rows[Stock]), STOCK, of_payload),
+        interruptions=_frame(_columns(Interruption, rows[Interruption]), INTERRUPTION, of_payload),
+        rates=_frame(_columns(ExchangeRate, rows[ExchangeRate]), RATE, of_payload),
+        extras=_frame(_columns(Extra, rows[Extra]) | _price_texts(rows[Extra]), EXTRA, of_payload),
+        page_counts=_frame(_columns(PageCount, rows[PageCount]), PAGE_COUNT, of_payload),
+    )
+
+
+def _frame(columns: dict[str, list[Any]], schema: pl.Schema, of_payload: dict[str, Any]) -> pl.DataFrame:
+    """Returns columns of values as a frame, texts cleaned; what the payload knows of itself is the same in all rows."""
     height = max(map(len, columns.values()), default=0)
     columns |= {name: [value] * height for name, value in of_payload.items() if name in schema}
-    return pl.DataFrame([_series(name, columns[name], kind, payload) for name, kind in schema.items()])
+    return pl.DataFrame(
+        [_series(name, columns[name], kind, of_payload["part"]) for name, kind in schema.items()]
+    )
 
 
-def _series(name: str, values: list[Any], kind: pl.DataType, payload: Payload) -> pl.Series:
+def _series(name: str, values: list[Any], kind: pl.DataType, part: str) -> pl.Series:
     """Returns a column, each distinct text cleaned and cut once. Most columns say the same in every row."""
     if kind != pl.String:
         try:
             return pl.Series(name, values, kind)
         except (OverflowError, TypeError) as error:
-            raise PayloadShapeError(payload.part, name, f"a value that {kind} does not hold") from error
+            raise PayloadShapeError(part, name, f"a value that {kind} does not hold") from error
     known = {text: _short(name, text) for text in set(values) if text is not None}
     if len(known) == 1 and None not in values:
         return pl.repeat(next(iter(known.values())), len(values), dtype=kind, eager=True).alias(name)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from transforms.offers.quality_rules import Found, each, limit, many
+from transforms.offers.quality_rules import GPU_PRICE, Found, each, limit, many
 from transforms.offers.schema import MARKET
-
-GPU_PRICE = "price_usd_per_gpu_hour"
 
 
 def market_of(offerings: pl.DataFrame) -> pl.DataFrame:

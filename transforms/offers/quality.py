@@ -8,15 +8,17 @@ counts and names that disagree, and places that are not known, are found where t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from transforms.offers import quality_nights
 from transforms.offers.market import price_outside_market_band
 from transforms.offers.normalise import SPOT_GAP
-from transforms.offers.quality_rules import Found, each, limit, many, one
+from transforms.offers.quality_rules import GPU_PRICE, PRICE, Found, each, limit, many, one
 from transforms.offers.schema import FINDING, MARKET, PAGE_COUNT
 
-PRICE = "price_usd_per_instance_hour"
 SHOWN = 3
 # Words of a commitment, once words of its absence are taken out.
 NOT_COMMITTED = r"(?i)\b(?:no|non|not|without|un)\b[- ]?[^.,;|]{0,20}?\b(?:commit|reserv|term)\w*"
@@ -161,37 +163,54 @@ def committed_in_on_demand(offerings: pl.DataFrame) -> list[Found]:
     """Soft: an on-demand price that is one of a commitment, by its words or its amount. Hard: most of them are.
 
     By its amount it is where the cheapest commitment of the same plan and region, paid by the hour, costs no less.
+    Words beside the name of the plan may speak of another price, and do not count towards the hard finding.
     """
-    priced = offerings.filter(pl.col("price_state") == "priced", pl.col(PRICE).is_not_null())
-    same = ["provider", "origin", "segment", "plan", "gpu_text", "gpu_count", "region_text", "zone_text"]
-    committed = (
-        priced.filter(pl.col("purchase") == "reserved", pl.col("upfront_listed").fill_null(0) == 0)
-        .group_by(same)
-        .agg(committed_usd=pl.col(PRICE).min())
+    on_demand = _beside_commitments(offerings).with_columns(
+        named=_words_of_commitment("product", "plan"),
+        words=_words_of_commitment("product", "plan", "availability_text", "note"),
+        is_no_dearer=pl.any_horizontal(_no_dearer(PRICE), _no_dearer(GPU_PRICE)).fill_null(value=False),
     )
-    texts = pl.concat_str("product", "plan", "availability_text", "note", separator=" | ", ignore_nulls=True)
-    words = texts.str.replace_all(NOT_COMMITTED, "").str.extract(f"({COMMITTED})")
-    on_demand = (
-        priced.filter(pl.col("purchase") == "on_demand")
-        .join(committed, on=same, how="left", nulls_equal=True)
-        .with_columns(words=words)
-    )
-    wrong = on_demand.filter(pl.col("words").is_not_null() | (pl.col(PRICE) <= pl.col("committed_usd")))
+    wrong = on_demand.filter(pl.col("words").is_not_null() | pl.col("is_no_dearer"))
     return [
-        *each(
-            "committed_in_on_demand",
-            wrong,
-            lambda row: (
-                f"it says {row['words']!r}"
-                if row["words"]
-                else f"{row[PRICE]} USD per hour, {row['committed_usd']} with a commitment"
-            ),
-        ),
+        *each("committed_in_on_demand", wrong, _commitment),
         *many(
             "committed_in_on_demand",
-            wrong.height,
+            wrong.filter(pl.col("named").is_not_null() | pl.col("is_no_dearer")).height,
             on_demand.height,
             subject="offerings",
             what="on-demand prices are those of a commitment",
         ),
     ]
+
+
+def _beside_commitments(offerings: pl.DataFrame) -> pl.DataFrame:
+    """Returns the priced on-demand offers with the lowest prices of a commitment of the same plan and region."""
+    priced = offerings.filter(
+        pl.col("price_state") == "priced", pl.any_horizontal(pl.col(PRICE, GPU_PRICE).is_not_null())
+    )
+    same = ["provider", "origin", "segment", "plan", "gpu_text", "gpu_count", "region_text", "zone_text"]
+    committed = (
+        priced.filter(pl.col("purchase") == "reserved", pl.col("upfront_listed").fill_null(0) == 0)
+        .group_by(same)
+        .agg(pl.col(PRICE, GPU_PRICE).min().name.suffix("_committed"))
+    )
+    return priced.filter(pl.col("purchase") == "on_demand").join(
+        committed, on=same, how="left", nulls_equal=True
+    )
+
+
+def _no_dearer(price: str) -> pl.Expr:
+    return pl.col(price) <= pl.col(f"{price}_committed")
+
+
+def _words_of_commitment(*columns: str) -> pl.Expr:
+    texts = pl.concat_str(*columns, separator=" | ", ignore_nulls=True)
+    return texts.str.replace_all(NOT_COMMITTED, "").str.extract(f"({COMMITTED})")
+
+
+def _commitment(row: Mapping[str, Any]) -> str:
+    """Returns why an on-demand price is one of a commitment, in words."""
+    if row["words"]:
+        return f"it says {row['words']!r}"
+    price, per = (PRICE, "hour") if row[PRICE] is not None else (GPU_PRICE, "GPU-hour")
+    return f"{row[price]} USD per {per}, {row[f'{price}_committed']} with a commitment"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from transforms.offers.quality_rules import Found, each, limit, many, one
+from transforms.offers.quality_rules import GPU_PRICE, MOST_TOLD, PRICE, Found, each, limit, many, one, rest
 
-PRICE = "price_usd_per_instance_hour"
-GPU_PRICE = "price_usd_per_gpu_hour"
 LONGEST_DETAIL = 400
 
 
 def findings(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]:
     """Returns what is found; `previous` is empty when there was no good night, and then nothing has changed."""
-    money = ["offering_id", PRICE, "usd_per_currency", "currency"]
+    money = ["offering_id", PRICE, GPU_PRICE, "usd_per_currency", "currency"]
     pairs = offerings.select(*money, "provider", "plan", "purchase", "region_text").join(
         previous.select(money), on="offering_id", suffix="_before"
     )
@@ -40,19 +39,16 @@ def count_drop(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]:
 def price_jump(pairs: pl.DataFrame) -> list[Found]:
     """Soft for each plan whose price moved by more than the stated factor; hard when many did.
 
-    Prices compare in their own currency, so that a move of the exchange rate is none. Spot prices are made to move
-    and do not count towards the hard finding.
+    Prices compare in their own currency, so that a move of the exchange rate is none, and per GPU where the price of
+    the instance is not known. Spot prices are made to move and do not count towards the hard finding.
     """
     factor = limit("price_jump", "high")
-    now, before = (
-        pl.col(f"{PRICE}{night}").cast(pl.Float64) / pl.col(f"usd_per_currency{night}")
-        for night in ("", "_before")
-    )
-    compared = pairs.with_columns(ratio=now / before).filter(pl.col("ratio").is_finite())
+    ratio = pl.coalesce(_move(PRICE), _move(GPU_PRICE))
+    compared = pairs.with_columns(ratio=ratio).filter(pl.col("ratio").is_finite())
     jumped = compared.filter((pl.col("ratio") > factor) | (pl.col("ratio") < 1 / factor))
     is_steady = pl.col("purchase") != "spot"
     return [
-        *each("price_jump", jumped, lambda row: f"{row[f'{PRICE}_before']} to {row[PRICE]} USD per hour"),
+        *each("price_jump", jumped, _jump),
         *many(
             "price_jump",
             jumped.filter(is_steady).height,
@@ -61,6 +57,22 @@ def price_jump(pairs: pl.DataFrame) -> list[Found]:
             what=f"prices moved by more than {factor:g} times",
         ),
     ]
+
+
+def _move(price: str) -> pl.Expr:
+    """Returns a price of tonight over that of the last good night, both in their own currency."""
+    now, before = (
+        pl.col(f"{price}{night}").cast(pl.Float64) / pl.col(f"usd_per_currency{night}")
+        for night in ("", "_before")
+    )
+    return now / before
+
+
+def _jump(row: Mapping[str, Any]) -> str:
+    """Returns the two prices that were compared, in words."""
+    is_of_instance = row[PRICE] is not None and row[f"{PRICE}_before"] is not None
+    price, per = (PRICE, "hour") if is_of_instance else (GPU_PRICE, "GPU-hour")
+    return f"{row[f'{price}_before']} to {row[price]} USD per {per}"
 
 
 def median_move(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]:
@@ -92,9 +104,10 @@ def currency_change(pairs: pl.DataFrame, offerings: pl.DataFrame, previous: pl.D
     )
     both = _currencies(offerings).join(_currencies(previous), on="provider", suffix="_before")
     is_other = pl.col("currency").list.set_intersection("currency_before").list.len() == 0
-    for provider, now, before in both.filter(is_other).sort("provider").iter_rows():
+    other = both.filter(is_other).sort("provider")
+    for provider, now, before in other.head(MOST_TOLD).iter_rows():
         found.append(one("currency_change", provider, f"from {'/'.join(before)} to {'/'.join(now)}"))
-    return found
+    return found + rest("currency_change", other.height, "providers")
 
 
 def _currencies(offerings: pl.DataFrame) -> pl.DataFrame:
@@ -118,8 +131,9 @@ def region_lost(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]:
     return [
         *(
             one("region_lost", f"{provider}: {region:.80}", f"{offers} offerings on the last good night")
-            for provider, region, offers, _ in lost.iter_rows()
+            for provider, region, offers, _ in lost.head(MOST_TOLD).iter_rows()
         ),
+        *rest("region_lost", lost.height, "regions"),
         *many(
             "region_lost",
             lost.filter("is_listed").height,
@@ -144,12 +158,17 @@ def unmapped_gpu(offerings: pl.DataFrame, previous: pl.DataFrame) -> list[Found]
 
 
 def _told(rule: str, rows: pl.DataFrame) -> list[Found]:
-    """Returns one finding for each name: how many offerings, and all that the source said of the first."""
+    """Returns one finding for each name: how many offerings, and all that the source said of the first.
+
+    Beyond MOST_TOLD names the rest is one finding.
+    """
+    name = ["provider", "gpu_text"]
+    first = rows.with_columns(offers=pl.len().over(name)).unique(name, keep="first", maintain_order=True)
     found = []
-    for (provider, text), same in rows.group_by("provider", "gpu_text", maintain_order=True):
-        said = f"{same.height} offerings, such as {_said(same.row(0, named=True))}"
-        found.append(one(rule, f"{provider}: {text!s:.80}", f"{said:.{LONGEST_DETAIL}}"))
-    return found
+    for row in first.head(MOST_TOLD).iter_rows(named=True):
+        said = f"{row['offers']} offerings, such as {_said(row)}"
+        found.append(one(rule, f"{row['provider']}: {row['gpu_text']!s:.80}", f"{said:.{LONGEST_DETAIL}}"))
+    return found + rest(rule, first.height, "names")
 
 
 def _said(row: dict[str, Any]) -> str:

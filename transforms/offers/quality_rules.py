@@ -10,7 +10,9 @@ import polars as pl
 
 from transforms.reference.tables import FactsError, read
 
-PLANS_TOLD = 200
+PRICE = "price_usd_per_instance_hour"
+GPU_PRICE = "price_usd_per_gpu_hour"
+MOST_TOLD = 200
 
 
 class Found(NamedTuple):
@@ -23,7 +25,9 @@ class Found(NamedTuple):
 
 
 @lru_cache
-def limit(rule: str, column: Literal["low", "high", "hard_share", "min_rows", "min_others"]) -> float:
+def limit(
+    rule: str, column: Literal["low", "high", "hard_share", "min_rows", "min_wrong", "min_others"]
+) -> float:
     """Returns one threshold of a rule. Raises FactsError where the rule or the threshold is not there."""
     value = _row(rule)[column]
     if value is None:
@@ -37,6 +41,13 @@ def severity(rule: str) -> str:
     return str(_row(rule)["severity"])
 
 
+@lru_cache
+def stands_days(rule: str) -> int | None:
+    """Returns for how many days a release of what the rule found stands; None: it is asked about each time."""
+    days: int | None = _row(rule)["stands_days"]
+    return days
+
+
 def one(rule: str, subject: str, detail: str) -> Found:
     """Returns a finding about one thing; hard only where a single one is enough."""
     return Found(rule, severity(rule) == "hard", subject, detail)
@@ -46,27 +57,33 @@ def each(rule: str, rows: pl.DataFrame, tell: Callable[[Mapping[str, Any]], str]
     """Returns one finding for each plan and purchase kind among `rows`, told by its first row in order of the id.
 
     What is wrong with a plan is as a rule wrong in all its regions, and nobody reads it forty times. Beyond
-    PLANS_TOLD plans the rest is one finding.
+    MOST_TOLD plans the rest is one finding.
     """
     same = ["provider", "plan", "purchase"]
     first = rows.with_columns(offers=pl.len().over(same)).sort("offering_id").unique(same, keep="first")
-    told = first.sort("offering_id").head(PLANS_TOLD)
+    told = first.sort("offering_id").head(MOST_TOLD)
     found = []
     for row in told.iter_rows(named=True):
         others = f"; {row['offers'] - 1} more offers of the plan" if row["offers"] > 1 else ""
         found.append(one(rule, _subject(row), tell(row) + others))
-    if first.height > told.height:
-        found.append(one(rule, f"{first.height - told.height} more plans", "the same was found of them"))
-    return found
+    return found + rest(rule, first.height, "plans")
+
+
+def rest(rule: str, count: int, things: str) -> list[Found]:
+    """Returns one finding about the things beyond the first MOST_TOLD, else nothing."""
+    if count <= MOST_TOLD:
+        return []
+    return [one(rule, f"{count - MOST_TOLD} more {things}", "the same was found of them")]
 
 
 def many(rule: str, wrong: int, compared: int, *, subject: str, what: str) -> list[Found]:
     """Returns the hard finding of a rule where `wrong` of `compared` rows are too many, else nothing.
 
-    A source of fewer than `min_rows` such rows is held only when all of them are wrong.
+    A source of fewer than `min_rows` such rows is held only when all of them are wrong, and never for fewer than
+    `min_wrong` wrong ones.
     """
-    needed = compared * limit(rule, "hard_share") if compared >= limit(rule, "min_rows") else compared
-    if wrong == 0 or wrong < needed:
+    share = limit(rule, "hard_share") if compared >= limit(rule, "min_rows") else 1
+    if wrong < max(compared * share, limit(rule, "min_wrong")):
         return []
     return [Found(rule, True, subject, f"{wrong} of {compared} {what}")]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from transforms.offers.quality_rules import limit, one
@@ -32,7 +35,14 @@ def _furthest(apart: pl.DataFrame) -> list[str]:
     """Returns the prices that are furthest apart, in words."""
     by_distance = apart.sort(pl.col("price_ratio").log().abs(), descending=True, maintain_order=True)
     return [
-        f"{row['plan']:.60} @ {row['place'] or 'no region'} ({row['purchase']})"
-        f" {row['usd_per_instance_hour']:.4f} for {row['own_usd_per_instance_hour']:.4f} USD"
+        f"{row['plan']:.60} @ {row['place'] or 'no region'} ({row['purchase']}) {_price(row)}"
         for row in by_distance.head(SHOWN).iter_rows(named=True)
     ]
+
+
+def _price(row: Mapping[str, Any]) -> str:
+    """Returns the two prices that were compared, in words."""
+    other, own = row["usd_per_instance_hour"], row["own_usd_per_instance_hour"]
+    if other is not None and own is not None:
+        return f"{other:.4f} for {own:.4f} USD"
+    return f"{row['usd_per_gpu_hour']:.4f} for {row['own_usd_per_gpu_hour']:.4f} USD per GPU"
