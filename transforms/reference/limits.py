@@ -271,9 +271,7 @@ VALUES: dict[str, dict[str, frozenset[str]]] = {
         "objective": _OBJECTIVES,
         "secondary_objective": _OBJECTIVES,
     },
-    "assumption": {
-        "unit": _codes("1/h GPUs USD/GB USD/h characters days h min ratio rows s tokens")
-    },
+    "assumption": {"unit": _codes("1/h GPUs USD/GB USD/h characters days h min ratio rows s tokens")},
     "quality_rule": {"severity": _codes("hard soft hard_when_many"), "unit": _codes("ratio")},
     "accuracy_target": {
         "held_out": _codes("none gpu source"),
