@@ -192,7 +192,7 @@ def test_bad_nights(server: LoopbackServer, sources: dict[str, types.ModuleType]
     assert set(first.outcomes.values()) == {"ok", "skipped"}
     assert health()["keyed"] == (
         "skipped",
-        "LOOPBACK_API_KEY is not set; Keyed gives its prices only with a key",
+        "no key: LOOPBACK_API_KEY is not set; Keyed gives its prices only with a key",
     )
 
     for name, (_, _, action) in FAULTS.items():
