@@ -350,7 +350,7 @@ def test_collect_parses_a_file_without_a_warehouse(tmp_path: Path) -> None:
         (("fit", "llama-3.1-8b", "--gpu", "toaster"), "gpu 'toaster': must be a GPU such as H100 SXM"),
         (("sources", "vats"), "did you mean vast"),
         (("collect", "vast"), "--from-file"),
-        (("collect", "vast", "--from-file", "nowhere.json"), "No such file"),
+        (("collect", "vast", "--from-file", "nowhere.json"), "no such file"),
         (("sql", "select nothing"), "sql: "),
         (("sql", ";"), "sql: "),
         (("sql", ""), "sql: "),

@@ -49,7 +49,7 @@ TOLD_AS = {
 GROUPED = frozenset({"clore", "gpu_ai", "lium", "vast"})
 LONGEST_S = 5.0
 MOST_BYTES = 500_000_000
-TRIES = 24
+TRIES = 14
 
 
 class TooLongError(Exception):

@@ -368,7 +368,7 @@ FILES = [(provider, path) for provider in IDS for path in sorted((OWN / provider
 
 
 @seed(20261201)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(FILES),
     st.sampled_from([_cut, _spoil, _encode]),

@@ -156,7 +156,8 @@ def read(name: str) -> Payload:
 
 def listings(name: str) -> list[Listing]:
     payload = read(name)
-    return list(importlib.import_module(f"scrapers.providers.{payload.source_id}").parse(payload))
+    found = importlib.import_module(f"scrapers.providers.{payload.source_id}").parse(payload)
+    return [record for record in found if isinstance(record, Listing)]
 
 
 def stated(listing: Listing) -> tuple[str | None, ...]:

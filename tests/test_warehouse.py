@@ -315,7 +315,7 @@ def emptied() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@hypothesis_settings(max_examples=25)
+@hypothesis_settings(max_examples=15)
 @given(
     st.lists(
         st.dictionaries(st.sampled_from("abc"), st.sampled_from([1.0, 2.0, 3.0]), max_size=3),
@@ -524,7 +524,7 @@ def test_only_a_price_for_the_same_term_stands_before_a_resold_offer(path: Path)
         ]
 
 
-@hypothesis_settings(max_examples=25, deadline=None, derandomize=True)
+@hypothesis_settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(*[st.sampled_from(["in_stock", "low", "out_of_stock", "unknown", None])] * 3),

@@ -199,6 +199,7 @@ def _comment_view_columns(connection: duckdb.DuckDBPyConnection, views: list[tup
         " where database_name = 'warehouse' and not internal"
     ).fetchall()
     meaning = {(table, column): comment for table, column, comment in rows}
+    comments = []
     for view, text in views:
         reads = _reads(text)
         for column in [column for table, column, comment in rows if table == view and comment is None]:
@@ -210,4 +211,5 @@ def _comment_view_columns(connection: duckdb.DuckDBPyConnection, views: list[tup
                 )
             (meaning[view, column],) = found
             comment = str(meaning[view, column]).replace("'", "''")
-            connection.execute(f"comment on column {view}.{column} is '{comment}'")
+            comments.append(f"comment on column {view}.{column} is '{comment}'")
+    connection.execute(";".join(comments))
