@@ -223,14 +223,19 @@ def offline_lines(settings: Settings) -> list[str]:
     rows = ask(
         settings.database,
         """
-        select coalesce(segment, 'exchange rates') as segment, string_agg(source_id, ', ' order by source_id) as ids
+        select
+            coalesce(segment, if(basis = 'catalog', 'catalogs', 'exchange rates')) as sort,
+            string_agg(source_id, ', ' order by source_id) as ids
         from source_health
-        where is_on and basis <> 'bundled' and outcome in ('failed', 'stale', 'skipped')
-        group by segment order by segment
+        where is_on
+            and basis <> 'bundled'
+            and outcome in ('failed', 'stale', 'skipped')
+            and reason not like 'no key:%'
+        group by sort order by sort
         """,
     ).records()
     return [
-        f"{row['segment']}: no network for {row['ids']};"
+        f"{row['sort']}: no network for {row['ids']};"
         " their last good night or the bundled list prices stand in"
         for row in rows
     ]

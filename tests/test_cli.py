@@ -177,6 +177,8 @@ def test_an_offline_refresh_prints_sources_and_winners(
     assert "list_prices" in done.stdout
     assert "rt-chat-70b" in done.stdout
     assert "hyperscaler: no network for" in done.stderr
+    assert "catalogs: no network for gpurentalprices, skypilot;" in done.stderr
+    assert "exchange rates: no network for ecb;" in done.stderr
     assert "vast: not held tonight; there was nothing to accept" in done.stderr
     assert (home / "public" / "gpu_almanac.duckdb").is_file()
     assert (home / "public" / "site" / "index.html").is_file()

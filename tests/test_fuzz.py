@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from types import FrameType
 
 import pytest
@@ -93,6 +94,14 @@ def outcome(provider_id: str, payload: Payload) -> list[Record] | PayloadShapeEr
 def is_clear(error: PayloadShapeError) -> bool:
     """Whether an error is one line that names a place."""
     return bool(error.place) and "\n" not in str(error) and len(str(error)) < 1000
+
+
+def is_sound(records: list[Record]) -> bool:
+    """Whether every record says where it stands, and a listing has no price that is no number."""
+    return all(
+        record.place and (not isinstance(record, Listing) or record.price is None or record.price.is_finite())
+        for record in records
+    )
 
 
 def price_class(listing: Listing) -> tuple[object, ...]:
@@ -246,7 +255,8 @@ def test_any_bytes_are_records_or_a_named_error(provider_id: str, data: st.DataO
         st.just(payload.body),
     )
     body = b"".join(data.draw(st.lists(pieces, max_size=4)))
-    outcome(provider_id, dataclasses.replace(payload, body=body))
+    result = outcome(provider_id, dataclasses.replace(payload, body=body))
+    assert is_clear(result) if isinstance(result, PayloadShapeError) else is_sound(result)
 
 
 # Controls: what the checks above must see.
@@ -257,6 +267,12 @@ def _endless() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         while True:
             pass
+
+
+def test_control_a_record_without_a_place_or_number_is_seen() -> None:
+    assert is_sound([_listing(price=Decimal(2))])
+    assert not is_sound([_listing(price=Decimal(2), place="")])
+    assert not is_sound([_listing(price=Decimal("NaN"))])
 
 
 def test_control_an_error_that_names_something_else_is_seen() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +12,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from scrapers.contract import LineFilter, Listing, Payload
 from scrapers.errors import PayloadShapeError
@@ -170,17 +167,6 @@ def test_aws_an_index_that_leads_elsewhere_is_an_error(old: bytes, new: bytes, p
     for ask in (aws_price_list.parse, aws_price_list.follow):
         with pytest.raises(PayloadShapeError, match=problem):
             list(ask(broken))
-
-
-@given(st.data())
-@settings(max_examples=150)
-def test_aws_price_lists_that_are_damaged_break_in_no_other_way(data: st.DataObject) -> None:
-    body = bytearray(_payload("aws_price_list", data.draw(st.sampled_from([PRICE_LIST, SAVINGS_PLANS]))).body)
-    for _ in range(data.draw(st.integers(1, 4))):
-        start = data.draw(st.integers(0, len(body)))
-        body[start : start + data.draw(st.integers(0, 200))] = data.draw(st.binary(max_size=8))
-    with contextlib.suppress(PayloadShapeError):
-        list(aws_price_list.parse(replace(_payload("aws_price_list", PRICE_LIST), body=bytes(body))))
 
 
 # Google's own list
